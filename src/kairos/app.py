@@ -1,0 +1,196 @@
+"""`Kairos` and `SyncKairos`: the registry, the database and the verbs in one object."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kairos.client import AsyncFace, AsyncOn, Poker, SyncFace, SyncOn
+from kairos.config import Settings, load
+from kairos.embedded import Server
+from kairos.errors import DatabaseUnavailable
+from kairos.machine.registry import Registry
+from kairos.store.foreign import executor
+from kairos.store.pool import AsyncStore, SyncStore
+from kairos.store.query import Query, Row, statements
+from kairos.worker.worker import Worker, WorkerSettings
+
+
+class _Database:
+    """Where the database is: at a URL, or embedded and started when first needed."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.server: Server | None = None
+
+    def start(self) -> str:
+        if self.settings.database_url is not None:
+            return self.settings.database_url
+        if self.server is None:
+            self.server = Server(self.settings.data)
+        return self.server.start()
+
+    def stop(self) -> None:
+        if self.server is not None:
+            self.server.stop()
+            self.server = None
+
+
+class Kairos(AsyncFace):
+    """The async app. Without a URL it runs on the Postgres that ships with it."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        schema: str | None = None,
+        data: str | Path | None = None,
+        **settings: Any,
+    ) -> None:
+        self.registry = Registry()
+        self.settings = load({"database_url": url, "schema": schema, "data": data, **settings})
+        self._database = _Database(self.settings)
+        self._store: AsyncStore | None = None
+        self._poker = Poker(self._send_pokes)
+
+    async def __aenter__(self) -> Kairos:
+        await self.open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Connect, and check that schema and code fit; the embedded database is brought up to date."""
+        if self._store is not None:
+            return
+        store = AsyncStore(await asyncio.to_thread(self._database.start), self.settings)
+        await store.open()
+        self._store = store
+        try:
+            if self.settings.database_url is None:
+                await store.migrate()
+            await store.check()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        await self._poker.close()
+        if self._store is not None:
+            store, self._store = self._store, None
+            await store.close()
+        await asyncio.to_thread(self._database.stop)
+
+    async def migrate(self) -> list[str]:
+        """Bring the schema up to what this code needs; answers the names of the migrations applied."""
+        store = self._store or AsyncStore(await asyncio.to_thread(self._database.start), self.settings)
+        return await store.migrate()
+
+    def on(self, connection: Any) -> AsyncOn | SyncOn:
+        """The verbs on your own connection or session, committing with your own rows."""
+        return _on(self, connection)
+
+    def worker(self, queues: Any = None, concurrency: int = 20, **settings: Any) -> Worker:
+        """A worker in this process: `async with app, app.worker(queues=["mail"]): …`."""
+        wanted = WorkerSettings(
+            queues=self._queues() if queues is None else queues, concurrency=concurrency, **settings
+        )
+        return Worker(lambda: self.store, self.registry, wanted)
+
+    @property
+    def store(self) -> AsyncStore:
+        if self._store is None:
+            raise DatabaseUnavailable("The app is not open: use `async with app:` around what needs it.")
+        return self._store
+
+    def _queues(self) -> list[str]:
+        return sorted({machine.queue for machine in self.registry} | {"default"})
+
+    async def _execute(self, query: Query) -> Sequence[Row]:
+        rows = await self.store.run(query)
+        if query.pokes:
+            self._poker.poke(query.pokes)
+        return rows
+
+    async def _send_pokes(self, queues: list[str]) -> None:
+        if self._store is not None:
+            await self._store.run(Query("notify_queues", (queues,)))
+
+
+class SyncKairos(SyncFace):
+    """The same app for programs without an event loop. Not shared between threads."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        schema: str | None = None,
+        data: str | Path | None = None,
+        **settings: Any,
+    ) -> None:
+        self.registry = Registry()
+        self.settings = load({"database_url": url, "schema": schema, "data": data, **settings})
+        self._database = _Database(self.settings)
+        self._store: SyncStore | None = None
+
+    def __enter__(self) -> SyncKairos:
+        self.open()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Connect, and check that schema and code fit; the embedded database is brought up to date."""
+        if self._store is not None:
+            return
+        store = SyncStore(self._database.start(), self.settings)
+        store.open()
+        self._store = store
+        try:
+            if self.settings.database_url is None:
+                store.migrate()
+            store.check()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._store is not None:
+            store, self._store = self._store, None
+            store.close()
+        self._database.stop()
+
+    def migrate(self) -> list[str]:
+        """Bring the schema up to what this code needs; answers the names of the migrations applied."""
+        return (self._store or SyncStore(self._database.start(), self.settings)).migrate()
+
+    def on(self, connection: Any) -> AsyncOn | SyncOn:
+        """The verbs on your own connection or session, committing with your own rows."""
+        return _on(self, connection)
+
+    @property
+    def store(self) -> SyncStore:
+        if self._store is None:
+            raise DatabaseUnavailable("The app is not open: use `with app:` around what needs it.")
+        return self._store
+
+    def _execute(self, query: Query) -> Sequence[Row]:
+        rows = self.store.run(query)
+        if query.pokes:
+            self.store.run(Query("notify_queues", (sorted(query.pokes),)))
+        return rows
+
+
+def _on(app: Kairos | SyncKairos, connection: Any) -> AsyncOn | SyncOn:
+    execute, is_async = executor(connection)
+    sql = statements(app.settings.schema)
+    return (AsyncOn if is_async else SyncOn)(app.registry, sql, execute)

@@ -1,0 +1,92 @@
+"""The one JSON codec: what it accepts, JSON and jsonb hold both ways; the rest is refused at the door."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from kairos.errors import BadValue
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 64
+# Python will not print an integer longer than this, and jsonb would keep it as a number nobody can read back.
+MAX_DIGITS = 4000
+_LARGEST = 10**MAX_DIGITS
+
+_encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
+_PLAIN = (bool, type(None))
+
+
+def dumps(value: Any, what: str = "value") -> str:
+    """Encode `value`, or raise `BadValue` with the path of what cannot be held."""
+    if value is None:
+        return "null"
+    _refuse(value, what, 0)
+    text = _encode(value)
+    # A character is at most four bytes, so most texts need no second encoding to know they fit.
+    if len(text) > MAX_BYTES // 4 and (size := len(text.encode())) > MAX_BYTES:
+        raise BadValue(f"{what} takes {size} bytes as JSON; the limit is {MAX_BYTES}.", field=what)
+    return text
+
+
+def loads(text: str, what: str = "value") -> Any:
+    """Decode JSON from outside, holding it to the same rules."""
+    try:
+        value = json.loads(text, object_pairs_hook=_no_twins)
+    except (ValueError, RecursionError) as error:
+        raise BadValue(f"{what} is not valid JSON: {error}.", field=what) from error
+    _refuse(value, what, 0)
+    return value
+
+
+def printable(text: str, limit: int = 4000) -> str:
+    """Text that Postgres can always store: the write of a failure must not itself fail."""
+    safe = text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def _refuse(value: Any, path: str, depth: int) -> None:
+    if isinstance(value, str):
+        _refuse_text(value, path)
+    elif isinstance(value, _PLAIN):
+        return
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise BadValue(f"{path} is {value}, which JSON has no number for.", field=path)
+    elif isinstance(value, int):
+        if not -_LARGEST < value < _LARGEST:
+            raise BadValue(f"{path} is an integer of more than {MAX_DIGITS} digits.", field=path)
+    elif depth >= MAX_DEPTH:
+        raise BadValue(f"{path} is nested more than {MAX_DEPTH} levels deep.", field=path)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise BadValue(f"{path} has the key {key!r}, but JSON keys are text.", field=path)
+            _refuse_text(key, path)
+            _refuse(inner, f"{path}.{key}", depth + 1)
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            _refuse(inner, f"{path}[{index}]", depth + 1)
+    else:
+        raise BadValue(f"{path} is a {type(value).__name__}, which JSON cannot hold.", field=path)
+
+
+def _refuse_text(text: str, path: str) -> None:
+    if text.isascii():
+        if "\x00" in text:
+            raise BadValue(f"{path} contains a NUL character, which Postgres cannot store.", field=path)
+        return
+    if "\x00" in text:
+        raise BadValue(f"{path} contains a NUL character, which Postgres cannot store.", field=path)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadValue(f"{path} contains half a surrogate pair, which is not text.", field=path) from error
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key occurs twice in one object")
+    return found

@@ -1,0 +1,44 @@
+"""A length of time as people write it: a `timedelta`, a number of seconds, or text such as "90s" or "1h30m"."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import timedelta
+from typing import TypeAlias
+
+from kairos.errors import BadRequest
+
+Duration: TypeAlias = timedelta | float | str
+
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s|m|h|d|w)")
+_WHOLE = re.compile(rf"(?:{_PART.pattern}\s*)+")
+# Postgres intervals and timestamps hold far more, but a longer wait is a mistake in the unit.
+_LONGEST = timedelta(days=36525)
+
+
+def duration(value: Duration, field: str) -> timedelta:
+    """Read a length of time, refusing what is negative, endless or not understood."""
+    length = _read(value, field)
+    if length < timedelta(0):
+        raise BadRequest(f"{field} is {value!r}, but a length of time cannot be negative.", field=field)
+    if length > _LONGEST:
+        raise BadRequest(f"{field} is {value!r}, which is more than a hundred years.", field=field)
+    return length
+
+
+def _read(value: Duration, field: str) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    if isinstance(value, str):
+        text = value.strip()
+        if _WHOLE.fullmatch(text):
+            return timedelta(seconds=sum(float(n) * _UNITS[unit] for n, unit in _PART.findall(text)))
+    elif not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
+        # timedelta overflows past about 2.7 million years; past the limit only the sign matters.
+        return timedelta(seconds=max(min(float(value), 1e12), -1e12))
+    raise BadRequest(
+        f'{field} is {value!r}; write a timedelta, a number of seconds, or text such as "90s", "5m" or "1h30m".',
+        field=field,
+    )

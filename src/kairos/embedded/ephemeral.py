@@ -1,0 +1,44 @@
+"""Ends a test's server when its process ends, however it ends, and removes the data."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Its standard input is a pipe that only the watched process holds open: `cat` returns when that process is
+# gone, also by kill -9. Unlike PR_SET_PDEATHSIG this does not depend on the thread that started the server,
+# and survives a change of account. A server it may not see ends itself a minute after losing its pid file.
+WATCHER = """
+cat >/dev/null
+pid=$(head -n 1 "$1/postgres/postmaster.pid" 2>/dev/null)
+if [ -n "$pid" ] && [ "$(readlink "/proc/$pid/cwd")" = "$1/postgres" ]; then kill -QUIT "$pid"; fi
+tries=0
+until rm -rf -- "$1" "$2" 2>/dev/null || [ $tries -ge 100 ]; do tries=$((tries + 1)); sleep 0.1; done
+"""
+
+
+class Watcher:
+    """A small process that outlives this one just long enough to clean up after it."""
+
+    def __init__(self, data: Path, socket_directory: Path) -> None:
+        reading, self._writing = os.pipe()
+        try:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", WATCHER, "kairos-watcher", data, socket_directory],
+                stdin=reading,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                start_new_session=True,  # a Ctrl-C in the terminal must not reach it
+            )
+        finally:
+            os.close(reading)
+
+    def finish(self) -> None:
+        """Let it clean up now, and wait until it has."""
+        os.close(self._writing)
+        self._process.wait(timeout=30)

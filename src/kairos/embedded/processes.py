@@ -1,0 +1,90 @@
+"""Which Postgres processes live in a data directory, and whether the server answers."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kairos.embedded.account import Account
+
+PROC = Path("/proc")
+
+
+class Process(NamedTuple):
+    """A live Postgres process; one that is not the postmaster is its child, or was."""
+
+    pid: int
+    is_postmaster: bool
+
+
+def live_processes(cluster: Path, account: Account) -> list[Process]:
+    """Return the Postgres processes whose working directory is `cluster`.
+
+    A pid file proves nothing: its pid may be a stranger's by now, and a backend can outlive its postmaster.
+    """
+    if not cluster.exists():
+        return []
+    if not (PROC / "self").exists():
+        return _by_pid_file(cluster)
+    return list(_by_working_directory(cluster, account))
+
+
+def answers(socket_path: Path, *, user: str, database: str, seconds: float = 2.0) -> bool:
+    """Return whether a server lets us in at this socket; one that is still starting does not."""
+    parameters = b"".join(word.encode() + b"\0" for word in ("user", user, "database", database))
+    startup = struct.pack("!ii", 4 + 4 + len(parameters) + 1, 196608) + parameters + b"\0"
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(seconds)
+        try:
+            connection.connect(str(socket_path))
+            connection.sendall(startup)
+            answer = connection.recv(1)
+            connection.sendall(struct.pack("!ci", b"X", 4))
+        except OSError:
+            return False
+    return answer == b"R"  # an Authentication message; a refusal is "E"
+
+
+def _by_working_directory(cluster: Path, account: Account) -> Iterator[Process]:
+    wanted = cluster.stat()
+    for entry in PROC.iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if (entry / "comm").read_text().strip() != "postgres":
+                continue
+            here = _is_in(entry, wanted, account)
+            title = (entry / "cmdline").read_bytes()
+        except OSError:  # it ended while we looked, or is a zombie
+            continue
+        if here:
+            # A child renames itself "postgres: checkpointer"; the postmaster keeps its command line.
+            yield Process(int(entry.name), not title.startswith(b"postgres: "))
+
+
+def _is_in(process: Path, wanted: os.stat_result, account: Account) -> bool:
+    cwd = process / "cwd"
+    try:
+        return os.path.samestat(cwd.stat(), wanted)
+    except PermissionError:
+        # Root without CAP_SYS_PTRACE (a container) may not look, but the server's own account may.
+        same = f'[ "$(stat -L -c %d:%i {cwd})" = {wanted.st_dev}:{wanted.st_ino} ]'
+        return process.stat().st_uid == account.uid and account.can("sh", "-c", same)
+
+
+def _by_pid_file(cluster: Path) -> list[Process]:
+    """Where there is no /proc, take the pid file's word for as long as some process has that pid."""
+    try:
+        pid = int((cluster / "postmaster.pid").read_text().split("\n", 1)[0])
+        os.kill(pid, 0)
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        return []
+    except PermissionError:  # somebody else's process; we cannot tell more
+        pass
+    return [Process(pid, True)]

@@ -1,0 +1,167 @@
+"""Every error Kairos raises on purpose, as one tree.
+
+    KairosError
+    ├── ConfigError             a setting is missing or makes no sense
+    │   └── NoPostgres          no Postgres binary was found for the embedded server
+    ├── SchemaMismatch          the code and the database schema do not fit
+    ├── DatabaseUnavailable     Postgres cannot be reached, or cannot be written to
+    ├── BadRequest              what the caller asked for can never be right
+    │   ├── UnknownAction       no machine of that name and version is registered
+    │   ├── BadArguments        the arguments do not fit the machine's signature
+    │   ├── BadValue            a value that JSON and jsonb cannot hold both ways
+    │   ├── BadDefinition       a machine or a step is declared wrongly
+    │   └── IntentError         a "when" that is not fully understood (kairos.schedule)
+    ├── NotFound                no such job
+    ├── Conflict                it cannot be done to this job in its present state
+    │   ├── InvalidTransition   the lifecycle has no such edge
+    │   └── Duplicate           the unique key is taken
+    ├── NotFinished             the result did not come within the time given
+    ├── JobFailed               the job ended, but not in success
+    └── StepError               what the worker records when a step breaks its contract
+        ├── BadOutcome          it returned something that is not an outcome
+        ├── UnknownStep         it named a step that its machine does not have
+        ├── StepTimeout         it ran longer than its timeout
+        └── StepProcessDied     the process it ran in died
+
+Each class knows its `code` (stable, for programs), `http_status` and `exit_code`. A message is
+one sentence: what happened, to which thing, and what to do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class KairosError(Exception):
+    """The root: catch it to catch whatever Kairos raises on purpose."""
+
+    code: ClassVar[str] = "ERROR"
+    http_status: ClassVar[int] = 500
+    exit_code: ClassVar[int] = 1
+
+    @property
+    def message(self) -> str:
+        return str(self.args[0]) if self.args else type(self).__name__
+
+
+class ConfigError(KairosError):
+    code = "CONFIG"
+    exit_code = 78
+
+
+class NoPostgres(ConfigError):
+    code = "NO_POSTGRES"
+
+
+class SchemaMismatch(KairosError):
+    code = "SCHEMA_MISMATCH"
+    http_status = 503
+    exit_code = 78
+
+
+class DatabaseUnavailable(KairosError):
+    code = "UNAVAILABLE"
+    http_status = 503
+    exit_code = 69
+
+
+class BadRequest(KairosError):
+    """`field` names the argument at fault, where one can be named."""
+
+    code = "INVALID"
+    http_status = 422
+    exit_code = 64
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class UnknownAction(BadRequest):
+    code = "UNKNOWN_ACTION"
+
+
+class BadArguments(BadRequest):
+    code = "BAD_ARGUMENTS"
+
+
+class BadValue(BadRequest):
+    code = "BAD_VALUE"
+
+
+class BadDefinition(BadRequest):
+    code = "BAD_DEFINITION"
+
+
+class NotFound(KairosError):
+    code = "NOT_FOUND"
+    http_status = 404
+    exit_code = 66
+
+
+class Conflict(KairosError):
+    code = "CONFLICT"
+    http_status = 409
+    exit_code = 65
+
+
+class InvalidTransition(Conflict):
+    """`current` and `target` are job states; `allowed` are the verbs that would work now."""
+
+    code = "INVALID_TRANSITION"
+
+    def __init__(self, message: str, *, current: str, target: str, allowed: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.current = current
+        self.target = target
+        self.allowed = tuple(allowed)
+
+
+class Duplicate(Conflict):
+    """`job` is the one that holds the key."""
+
+    code = "DUPLICATE"
+
+    def __init__(self, message: str, *, job: Any) -> None:
+        super().__init__(message)
+        self.job = job
+
+
+class NotFinished(KairosError):
+    code = "NOT_FINISHED"
+    http_status = 408
+    exit_code = 75
+
+
+class JobFailed(KairosError):
+    """`job` is the job as it ended."""
+
+    code = "JOB_FAILED"
+    exit_code = 70
+
+    def __init__(self, message: str, *, job: Any) -> None:
+        super().__init__(message)
+        self.job = job
+
+
+class StepError(KairosError):
+    code = "STEP_ERROR"
+
+
+class BadOutcome(StepError):
+    code = "BAD_OUTCOME"
+
+
+class UnknownStep(StepError):
+    code = "UNKNOWN_STEP"
+
+
+class StepTimeout(StepError):
+    code = "STEP_TIMEOUT"
+
+
+class StepProcessDied(StepError):
+    code = "STEP_PROCESS_DIED"

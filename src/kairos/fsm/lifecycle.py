@@ -1,0 +1,201 @@
+"""THE TABLE: every state a job can be in and every change that can happen to it.
+
+Everything else is rendered from this module or checked against it: the Postgres guard, the API's
+409 answers, the dashboard's diagram and buttons, the docs, the stateful tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kairos.fsm.spec import Edge, Spec
+
+
+class Status(StrEnum):
+    """What the database stores (`durable_status`)."""
+
+    RUNNABLE = "runnable"
+    EXECUTING = "executing"
+    AWAITING_SIGNAL = "awaiting_signal"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+class JobState(StrEnum):
+    """What people read: the stored status, with "not yet" told apart from "now"."""
+
+    SCHEDULED = "scheduled"
+    PENDING = "pending"
+    RUNNING = "running"
+    WAITING = "waiting"
+    SUCCESS = "success"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+class Verb(StrEnum):
+    PICK = "pick"
+    NEXT = "next"
+    REPLAY = "replay"
+    FAIL = "fail"
+    RETRY = "retry"
+    AWAIT = "await"
+    DONE = "done"
+    STOP = "stop"
+    YIELD = "yield"
+    REAP = "reap"
+    RELEASE = "release"
+    WAKE = "wake"
+    TIMEOUT = "timeout"
+    CANCEL = "cancel"
+    RUN_NOW = "run_now"
+    EXPIRE = "expire"
+
+
+class By(StrEnum):
+    """Who makes a change happen."""
+
+    WORKER = "worker"
+    REAPER = "reaper"
+    SWEEPER = "sweeper"
+    SENDER = "sender"
+    CLIENT = "client"
+
+
+STORED: dict[JobState, Status] = {
+    JobState.SCHEDULED: Status.RUNNABLE,
+    JobState.PENDING: Status.RUNNABLE,
+    JobState.RUNNING: Status.EXECUTING,
+    JobState.WAITING: Status.AWAITING_SIGNAL,
+    JobState.SUCCESS: Status.DONE,
+    JobState.FAILED: Status.FAILED,
+    JobState.CANCELLED: Status.CANCELLED,
+    JobState.EXPIRED: Status.EXPIRED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One row of the table; `within` names the verb whose commit it may only be a part of."""
+
+    verb: Verb
+    sources: tuple[JobState, ...]
+    target: JobState
+    by: By
+    because: str
+    within: Verb | None = None
+
+
+_S = JobState
+
+TRANSITIONS: tuple[Transition, ...] = (
+    Transition(Verb.PICK, (_S.PENDING,), _S.RUNNING, By.WORKER, "a worker took the lease"),
+    Transition(Verb.NEXT, (_S.RUNNING,), _S.PENDING, By.WORKER, "the step returned Next"),
+    Transition(Verb.REPLAY, (_S.RUNNING,), _S.SCHEDULED, By.WORKER, "the step returned Replay"),
+    Transition(Verb.FAIL, (_S.RUNNING,), _S.FAILED, By.WORKER, "the attempt raised an error"),
+    Transition(
+        Verb.RETRY,
+        (_S.FAILED,),
+        _S.SCHEDULED,
+        By.WORKER,
+        "its error was answered with another attempt",
+        within=Verb.FAIL,
+    ),
+    Transition(Verb.AWAIT, (_S.RUNNING,), _S.WAITING, By.WORKER, "the step returned Await"),
+    Transition(Verb.DONE, (_S.RUNNING,), _S.SUCCESS, By.WORKER, "the step returned Done"),
+    Transition(
+        Verb.STOP, (_S.RUNNING,), _S.FAILED, By.WORKER, "the step returned Stop, or its attempts are spent"
+    ),
+    Transition(Verb.YIELD, (_S.RUNNING,), _S.CANCELLED, By.WORKER, "the step honoured a cancel request"),
+    Transition(Verb.REAP, (_S.RUNNING,), _S.PENDING, By.REAPER, "the lease expired"),
+    Transition(Verb.RELEASE, (_S.RUNNING,), _S.PENDING, By.WORKER, "the worker handed it back unrun"),
+    Transition(Verb.WAKE, (_S.WAITING,), _S.PENDING, By.SENDER, "an awaited signal arrived"),
+    Transition(Verb.TIMEOUT, (_S.WAITING,), _S.PENDING, By.SWEEPER, "the deadline of the await passed"),
+    Transition(
+        Verb.CANCEL,
+        (_S.SCHEDULED, _S.PENDING, _S.WAITING),
+        _S.CANCELLED,
+        By.CLIENT,
+        "it was cancelled before it ran",
+    ),
+    Transition(Verb.RUN_NOW, (_S.SCHEDULED,), _S.PENDING, By.CLIENT, "its time was brought forward"),
+    Transition(
+        Verb.EXPIRE,
+        (_S.SCHEDULED, _S.PENDING),
+        _S.EXPIRED,
+        By.SWEEPER,
+        "its TTL closed before a worker took it",
+    ),
+)
+
+TERMINAL: frozenset[JobState] = frozenset({_S.SUCCESS, _S.FAILED, _S.CANCELLED, _S.EXPIRED})
+LIVE: frozenset[JobState] = frozenset(JobState) - TERMINAL
+
+TERMINAL_STATUSES: frozenset[Status] = frozenset(STORED[state] for state in TERMINAL)
+LIVE_STATUSES: tuple[Status, ...] = tuple(status for status in Status if status not in TERMINAL_STATUSES)
+
+SPEC = Spec(
+    name="job",
+    states=tuple(JobState),
+    initial=(_S.SCHEDULED, _S.PENDING),
+    terminal=TERMINAL,
+    edges=tuple(
+        Edge(row.verb, source, row.target, row.by, row.because)
+        for row in TRANSITIONS
+        for source in row.sources
+    ),
+)
+
+
+def can_transition(current: JobState | str, target: JobState | str) -> bool:
+    """Whether a job at rest in `current` may move to `target`.
+
+    `retry` does not count: it exists only inside the commit that records a failure.
+    """
+    return any(JobState(target) == row.target for row in _at_rest(JobState(current)))
+
+
+def verbs_for(current: JobState | str, by: By = By.CLIENT) -> tuple[Verb, ...]:
+    """The verbs that `by` may apply to a job in `current`, in the table's order."""
+    return tuple(row.verb for row in _at_rest(JobState(current)) if row.by == by)
+
+
+def can(current: JobState | str) -> tuple[str, ...]:
+    """What a person may ask for now: the client's verbs, cancel while it runs, retry once it ended badly.
+
+    Cancelling a running job is a request that its step honours (`yield`), and a person's retry
+    makes a new job: neither is an edge of this job by the client's hand.
+    """
+    state = JobState(current)
+    asked = [str(verb) for verb in verbs_for(state)]
+    if state is JobState.RUNNING:
+        asked.append(Verb.CANCEL)
+    if state in TERMINAL:
+        asked.append(Verb.RETRY)
+    if state in LIVE:
+        asked.append("signal")
+    return tuple(asked)
+
+
+def stored_pairs() -> tuple[tuple[Status, Status], ...]:
+    """Every change of stored status that may be committed, in the table's order, each once.
+
+    A row that is only a part of another's commit (`within`) never shows in the stored row.
+    """
+    pairs = {
+        (STORED[source], STORED[row.target]): None
+        for row in TRANSITIONS
+        if row.within is None
+        for source in row.sources
+        if STORED[source] != STORED[row.target]
+    }
+    # The two rows of an automatic retry are one stored change: running -> scheduled.
+    return tuple(pairs)
+
+
+def _at_rest(current: JobState) -> tuple[Transition, ...]:
+    return tuple(row for row in TRANSITIONS if current in row.sources and row.within is None)

@@ -1,0 +1,60 @@
+"""A state machine as a value: named edges between named states, and nothing that runs.
+
+The job's lifecycle and every machine a user writes are the same `Spec`, so one renderer draws
+both and one check refuses the same mistakes in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One allowed change: `verb` moves `source` to `target`, done `by` someone, `because` of something."""
+
+    verb: str
+    source: str
+    target: str
+    by: str = ""
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """States in order of first mention, where it may begin, where it ends, and the edges between."""
+
+    name: str
+    states: tuple[str, ...]
+    initial: tuple[str, ...]
+    terminal: frozenset[str]
+    edges: tuple[Edge, ...]
+
+    def leaving(self, state: str) -> Iterator[Edge]:
+        return (edge for edge in self.edges if edge.source == state)
+
+    def allows(self, source: str, target: str) -> bool:
+        return any(edge.target == target for edge in self.leaving(source))
+
+    def unreachable(self) -> tuple[str, ...]:
+        """The states no path from an initial one leads to."""
+        seen: set[str] = set()
+        frontier = list(self.initial)
+        while frontier:
+            state = frontier.pop()
+            if state not in seen:
+                seen.add(state)
+                frontier.extend(edge.target for edge in self.leaving(state))
+        return tuple(state for state in self.states if state not in seen)
+
+    def problems(self) -> tuple[str, ...]:
+        """What makes this machine wrong on paper, one sentence each; empty for a sound one."""
+        known = set(self.states)
+        strange = [
+            f"{edge.verb!r} leads from {edge.source!r} to {edge.target!r}, which {self.name!r} does not have."
+            for edge in self.edges
+            if edge.target not in known
+        ]
+        lost = [f"No path leads to {state!r} of {self.name!r}." for state in self.unreachable()]
+        return (*strange, *lost)

@@ -1,0 +1,1 @@
+"""What users write: machines, steps, outcomes, retries. Knows nothing of databases."""

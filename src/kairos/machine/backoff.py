@@ -1,0 +1,53 @@
+"""Retry as a policy: a `handle` that answers an error with Replay until the attempts are spent."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from kairos.durations import Duration, duration
+from kairos.errors import BadDefinition
+from kairos.machine.outcome import Replay, Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """`attempts` executions in all, the n-th retry after `base * factor**n`, never more than `cap`.
+
+    Each delay is stretched or shortened by up to `jitter` of itself, so that jobs that failed
+    together do not come back together.
+    """
+
+    attempts: int = 5
+    base: Duration = 1
+    factor: float = 2
+    cap: Duration = "1h"
+    jitter: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise BadDefinition(f"Backoff(attempts={self.attempts}) would never run: give at least 1.")
+        if self.factor < 1:
+            raise BadDefinition(f"Backoff(factor={self.factor}) would retry ever faster: give at least 1.")
+        if not 0 <= self.jitter <= 1:
+            raise BadDefinition(f"Backoff(jitter={self.jitter}) is a share of the delay: give 0 to 1.")
+        duration(self.base, "base")
+        duration(self.cap, "cap")
+
+    def __call__(self, error: BaseException, ctx: Any) -> Replay | Stop:
+        if ctx.attempt + 1 >= self.attempts:
+            return Stop(f"{type(error).__name__}: {error}")
+        return Replay(delay=self.delay(ctx.attempt))
+
+    def delay(self, attempt: int) -> timedelta:
+        """How long to wait after `attempt` failed; any attempt number is safe."""
+        base = duration(self.base, "base").total_seconds()
+        cap = duration(self.cap, "cap").total_seconds()
+        try:
+            grown = base * self.factor**attempt
+        except OverflowError:
+            grown = cap
+        spread = random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 (no secret)
+        return timedelta(seconds=min(grown * spread, cap))

@@ -1,0 +1,135 @@
+"""A call: which machine, with what, and how it is to be scheduled. Checked here, before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from kairos.durations import Duration, duration
+from kairos.errors import BadRequest
+from kairos.fsm.lifecycle import LIVE_STATUSES, Status
+
+MAX_NAME = 255
+
+# Either the key is free once the job has started, or it is taken all its life (and longer, if wished).
+SCOPES: dict[str, tuple[Status, ...]] = {
+    "queued": (Status.RUNNABLE,),
+    "live": LIVE_STATUSES,
+    "ever": tuple(Status),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How one job is scheduled; what is None comes from the machine or the defaults."""
+
+    queue: str | None = None
+    priority: int = 0
+    run_at: datetime | None = None
+    delay: Duration | None = None
+    ttl: Duration | None = None
+    expires_at: datetime | None = None
+    key: str | None = None
+    ordered: bool = False
+    unique: str | None = None
+    unique_scope: str | Sequence[Status | str] = "live"
+    if_taken: str = "raise"
+    reply_to: tuple[int, str] | None = None
+    tags: Sequence[str] = ()
+    max_reaps: int = 5
+    delay_by: timedelta | None = field(init=False, default=None)
+    ttl_by: timedelta | None = field(init=False, default=None)
+    scope: tuple[Status, ...] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        for name in ("queue", "key", "unique"):
+            _check_name(getattr(self, name), name)
+        _check_range(self.priority, "priority", -32768, 32767)
+        _check_range(self.max_reaps, "max_reaps", 0, 32767)
+        for name in ("run_at", "expires_at"):
+            _check_instant(getattr(self, name), name)
+        _refuse_both(self, "run_at", "delay")
+        _refuse_both(self, "ttl", "expires_at")
+        if self.ordered and self.key is None:
+            raise BadRequest("ordered=True orders the jobs of a key: give a key too.", field="ordered")
+        if self.if_taken not in ("raise", "return"):
+            raise BadRequest(
+                f'if_taken is {self.if_taken!r}; it is "raise" or "return".', field="if_taken"
+            )
+        if isinstance(self.tags, str):
+            raise BadRequest("tags is text; give a list of texts.", field="tags")
+        for tag in self.tags:
+            _check_name(tag, "tags")
+        if self.reply_to is not None:
+            _check_name(self.reply_to[1], "reply_to")
+        if self.delay is not None:
+            object.__setattr__(self, "delay_by", duration(self.delay, "delay"))
+        if self.ttl is not None:
+            object.__setattr__(self, "ttl_by", duration(self.ttl, "ttl"))
+        object.__setattr__(self, "scope", _scope(self.unique_scope))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One job to be: `state` is the machine's first state as JSON text."""
+
+    action: str
+    version: int
+    step: str
+    state: str
+    queue: str
+    ttl: timedelta | None
+    options: Options
+
+
+def _scope(wanted: str | Sequence[Status | str]) -> tuple[Status, ...]:
+    if isinstance(wanted, str):
+        if wanted not in SCOPES:
+            raise BadRequest(
+                f"unique_scope is {wanted!r}; it is one of {', '.join(SCOPES)}, or a list of statuses.",
+                field="unique_scope",
+            )
+        return SCOPES[wanted]
+    try:
+        scope = tuple(Status(name) for name in wanted)
+    except ValueError as error:
+        raise BadRequest(f"unique_scope names no status: {error}.", field="unique_scope") from error
+    if set(scope) != set(SCOPES["queued"]) and not set(scope) >= set(SCOPES["live"]):
+        raise BadRequest(
+            "unique_scope must be just the status before the start, or all live statuses and any ended ones: "
+            "a key that is left and entered again could collide in the middle of a job.",
+            field="unique_scope",
+        )
+    return scope
+
+
+def _check_name(value: Any, field: str) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str) or not value:
+        raise BadRequest(f"{field} is {value!r}; it must be text of 1 to {MAX_NAME} characters.", field=field)
+    if len(value) > MAX_NAME:
+        raise BadRequest(f"{field} has {len(value)} characters; the limit is {MAX_NAME}.", field=field)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise BadRequest(f"{field} contains half a surrogate pair, which is not text.", field=field) from error
+    if any(ord(letter) < 32 for letter in value):
+        raise BadRequest(f"{field} contains a control character.", field=field)
+
+
+def _check_range(value: Any, field: str, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadRequest(f"{field} is {value!r}; it must be a whole number from {least} to {most}.", field=field)
+
+
+def _check_instant(value: Any, field: str) -> None:
+    if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
+        raise BadRequest(f"{field} is {value!r}; it must be a datetime with a time zone.", field=field)
+
+
+def _refuse_both(options: Options, one: str, other: str) -> None:
+    if getattr(options, one) is not None and getattr(options, other) is not None:
+        raise BadRequest(f"{one} and {other} say the same thing twice: give one of them.", field=one)

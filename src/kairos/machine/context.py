@@ -1,0 +1,134 @@
+"""What a step is given: who it is, its state, its inbox, and the few things it may ask of its worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import structlog
+
+if TYPE_CHECKING:
+    from kairos.machine.call import Call
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A message in the job's inbox."""
+
+    id: int
+    name: str
+    payload: Any
+
+
+class Runtime(Protocol):
+    """What the worker does on behalf of a step."""
+
+    def progress(self, ctx: Context[Any], done: int, total: int | None) -> None: ...
+    def transaction(self) -> Any: ...
+
+
+class Context(Generic[S]):
+    """One execution of one step."""
+
+    __slots__ = (
+        "_log",
+        "_runtime",
+        "action",
+        "attempt",
+        "cancel_requested",
+        "id",
+        "inbox",
+        "lease",
+        "spawned",
+        "state",
+        "step",
+        "taken",
+        "timed_out",
+        "unit",
+        "version",
+    )
+
+    def __init__(
+        self,
+        *,
+        id: int,  # noqa: A002 (the word everyone uses)
+        action: str,
+        version: int,
+        step: str,
+        attempt: int,
+        state: S,
+        inbox: tuple[Signal, ...] = (),
+        timed_out: tuple[str, ...] = (),
+        lease: int = 0,
+        runtime: Runtime | None = None,
+    ) -> None:
+        self.id = id
+        self.action = action
+        self.version = version
+        self.step = step
+        self.attempt = attempt
+        self.state = state
+        self.inbox = inbox
+        self.timed_out = timed_out
+        self.lease = lease
+        self.cancel_requested = False
+        self.taken: list[int] = []
+        self.spawned: list[tuple[Call, str | None]] = []
+        self.unit: Any = None  # the transaction of this step, once it asked for one
+        self._runtime = runtime
+        self._log: Any = None
+
+    def take(self, name: str) -> Signal | None:
+        """The oldest signal of that name that was not taken yet; the outcome's commit consumes it."""
+        for signal in self.inbox:
+            if signal.name == name and signal.id not in self.taken:
+                self.taken.append(signal.id)
+                return signal
+        return None
+
+    @property
+    def log(self) -> Any:
+        """A structured logger that knows the job."""
+        if self._log is None:
+            self._log = structlog.get_logger("kairos.job").bind(
+                job=self.id, action=self.action, step=self.step, attempt=self.attempt
+            )
+        return self._log
+
+    def progress(self, done: int, total: int | None = None) -> None:
+        """Tell how far the step has come; written in batches, fenced by the lease."""
+        if self._runtime is not None:
+            self._runtime.progress(self, done, total)
+
+    def checkpoint(self) -> Checkpoint:
+        """Give up here if the job was asked to stop. `await` it in an async step; a call is enough in a thread."""
+        if self.cancel_requested:
+            raise asyncio.CancelledError(f"job {self.id} was asked to stop")
+        return Checkpoint()
+
+    def transaction(self) -> Any:
+        """A connection whose commit is also the outcome's commit.
+
+        `async with ctx.transaction() as connection` gives asyncpg in an async step; `with …` gives
+        psycopg in a step that runs in a thread.
+        """
+        if self._runtime is None:
+            raise RuntimeError("ctx.transaction() needs a worker: it is not there in a process of its own.")
+        if self.unit is None:
+            self.unit = self._runtime.transaction()
+        return self.unit
+
+    def spawn(self, *calls: Call, reply: str | None = None) -> None:
+        """Enqueue children in the outcome's commit; with `reply`, each sends that signal here when it ends."""
+        self.spawned.extend((call, reply) for call in calls)
+
+
+class Checkpoint:
+    """Awaiting it lets the event loop breathe once; not awaiting it is fine too."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return asyncio.sleep(0).__await__()

@@ -1,0 +1,87 @@
+"""What a step returns: one of five small values, and nothing else moves a job on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, TypeAlias
+
+from kairos.durations import Duration, duration
+from kairos.errors import BadOutcome
+
+
+class _Unchanged:
+    def __repr__(self) -> str:
+        return "UNCHANGED"
+
+
+# A state left out stays as it is; None is a state like any other.
+UNCHANGED: Final = _Unchanged()
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """Go on with `step`; its attempt counts from 0."""
+
+    step: str
+    state: Any = UNCHANGED
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Run the same step again after `delay`, as the next attempt."""
+
+    state: Any = UNCHANGED
+    delay: Duration = 0
+
+    @property
+    def wait(self) -> timedelta:
+        return duration(self.delay, "delay")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Await:
+    """Park until a signal of one of `names` arrives; then the same step runs again and sees it.
+
+    After `timeout` the job goes on without one: at the step `then`, or at the same step, which can
+    tell by `ctx.timed_out`.
+    """
+
+    names: tuple[str, ...]
+    state: Any
+    timeout: Duration | None
+    then: str | None
+
+    def __init__(
+        self, *names: str, state: Any = UNCHANGED, timeout: Duration | None = None, then: str | None = None
+    ) -> None:
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise BadOutcome("Await needs the names of the signals it waits for, such as Await('paid').")
+        if then is not None and timeout is None:
+            raise BadOutcome("Await has a follow-up step but no timeout that would lead to it.")
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "state", state)
+        object.__setattr__(self, "timeout", timeout)
+        object.__setattr__(self, "then", then)
+
+    @property
+    def wait(self) -> timedelta | None:
+        return None if self.timeout is None else duration(self.timeout, "timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The job ends in success with `result`."""
+
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The job ends as failed, for `reason`."""
+
+    reason: Any = "stopped"
+
+
+Outcome: TypeAlias = Next | Replay | Await | Done | Stop
+OUTCOMES = (Next, Replay, Await, Done, Stop)

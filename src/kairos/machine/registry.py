@@ -1,0 +1,40 @@
+"""The machines an app knows, by name and version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kairos.errors import BadDefinition, UnknownAction
+from kairos.machine.definition import Machine
+
+
+class Registry:
+    """Versions live side by side: new jobs begin on the newest, old ones finish on their own."""
+
+    def __init__(self) -> None:
+        self._machines: dict[tuple[str, int], Machine] = {}
+
+    def add(self, machine: Machine) -> None:
+        key = (machine.name, machine.version)
+        if key in self._machines:
+            raise BadDefinition(
+                f"Action {machine.name!r} version {machine.version} is registered twice: "
+                "rename one, or raise its version."
+            )
+        self._machines[key] = machine
+
+    def find(self, name: str, version: int) -> Machine | None:
+        return self._machines.get((name, version))
+
+    def latest(self, name: str) -> Machine:
+        versions = [machine for machine in self._machines.values() if machine.name == name]
+        if not versions:
+            known = ", ".join(sorted({machine.name for machine in self._machines.values()})) or "none"
+            raise UnknownAction(f"No action is called {name!r}; this app knows {known}.", field="action")
+        return max(versions, key=lambda machine: machine.version)
+
+    def __iter__(self) -> Iterator[Machine]:
+        return iter(self._machines.values())
+
+    def __len__(self) -> int:
+        return len(self._machines)

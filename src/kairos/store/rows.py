@@ -1,0 +1,192 @@
+"""What a row of the database is to Python: `Job`, `HistoryRow`, `Signal`, `Queue`, `WorkerRow`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from kairos.errors import InvalidTransition
+from kairos.fsm.lifecycle import TERMINAL, JobState, can, can_transition
+from kairos.store.query import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job as it was when it was read.
+
+    `is_new` is False when an enqueue answered with the job that already held the unique key.
+    """
+
+    id: int
+    action: str
+    version: int
+    state: JobState
+    step: str
+    attempt: int
+    queue: str
+    priority: int
+    key: str | None
+    tags: tuple[str, ...]
+    input: Any
+    output: Any = None
+    error_code: str | None = None
+    error: str | None = None
+    progress: Any = None
+    inserted_at: datetime | None = None
+    run_at: datetime | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    expires_at: datetime | None = None
+    cancel_requested_at: datetime | None = None
+    cancel_reason: str | None = None
+    retry_of: int | None = None
+    reply_to: int | None = None
+    worker: str | None = None
+    awaits: tuple[str, ...] = ()
+    await_until: datetime | None = None
+    machine_state: Any = None
+    unique: str | None = None
+    reaps: int = 0
+    is_new: bool = True
+    apply: Callable[[str, Job], Any] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.state in TERMINAL
+
+    @property
+    def can(self) -> tuple[str, ...]:
+        """The verbs a person may apply to it now."""
+        return can(self.state)
+
+    def transition(self, target: JobState | str) -> Any:
+        """Move the job to `target` by the client's verb for it, or raise `InvalidTransition`.
+
+        Awaitable when the job came from an async client.
+        """
+        state = JobState(target)
+        verb = _VERB_TO.get(state)
+        asks_to_stop = state is JobState.CANCELLED and self.state is JobState.RUNNING
+        if verb is None or self.apply is None or not (can_transition(self.state, state) or asks_to_stop):
+            raise InvalidTransition(
+                f"Job {self.id} is {self.state} and cannot become {state}; "
+                f"allowed now: {', '.join(self.can) or 'nothing'}.",
+                current=self.state,
+                target=state,
+                allowed=self.can,
+            )
+        return self.apply(verb, self)
+
+    def bound(self, apply: Callable[[str, Job], Any]) -> Job:
+        """The same job, able to `transition` through the client that read it."""
+        return replace(self, apply=apply)
+
+
+_VERB_TO = {JobState.CANCELLED: "cancel", JobState.PENDING: "run_now"}
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """One committed change of one job."""
+
+    id: int
+    verb: str
+    from_state: str
+    to_state: str
+    step: str
+    attempt: int
+    worker: str | None
+    actor: str | None
+    reason: str | None
+    started_at: datetime | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SignalRow:
+    """One signal in a job's inbox; `consumed_at` is set by the commit of the step that took it."""
+
+    id: int
+    name: str
+    payload: Any
+    dedup_key: str | None
+    inserted_at: datetime
+    consumed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue: its settings, and how much live work it has where that was asked for."""
+
+    name: str
+    paused_at: datetime | None
+    concurrency: int | None
+    rate_limit: int | None
+    rate_period: timedelta | None
+    key_concurrency: int
+    key_rate_limit: int | None
+    key_rate_period: timedelta | None
+    scheduled: int = 0
+    pending: int = 0
+    running: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    id: str
+    host: str
+    pid: int
+    queues: list[str]
+    actions: list[str]
+    concurrency: int
+    started_at: datetime
+    seen_at: datetime
+    stopping_at: datetime | None
+
+
+def job(row: Row) -> Job:
+    unique = row["unique_key"]
+    return Job(
+        id=row["id"],
+        action=row["fsm"],
+        version=row["fsm_version"],
+        state=JobState(row["state"]),
+        step=row["step"],
+        attempt=row["attempt"],
+        queue=row["queue"],
+        priority=row["priority"],
+        key=row["partition_key"],
+        tags=tuple(row["tags"]),
+        input=json.loads(row["input"]),
+        output=_loads(row["result"]),
+        error_code=row["error_code"],
+        error=row["last_error"],
+        progress=_loads(row["progress"]),
+        inserted_at=row["inserted_at"],
+        run_at=row["eligible_at"],
+        started_at=row["started_at"],
+        completed_at=row["completed_at"],
+        expires_at=row["expires_at"],
+        cancel_requested_at=row["cancel_requested_at"],
+        cancel_reason=row["cancel_reason"],
+        retry_of=row["retry_of"],
+        reply_to=row["reply_to"],
+        worker=row["locked_by"],
+        awaits=tuple(row["awaits"] or ()),
+        await_until=row["await_until"],
+        machine_state=json.loads(row["machine_state"]),
+        unique=None if unique is None else bytes(unique).decode(),
+        reaps=row["reaps"],
+    )
+
+
+def signal(row: Row) -> SignalRow:
+    return SignalRow(**{**row, "payload": json.loads(row["payload"])})
+
+
+def _loads(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

@@ -1,0 +1,49 @@
+-- insert_jobs: nothing -> runnable, a batch in one statement; a taken unique key inserts nothing.
+-- Guard: the unique index on unique_guard, which sees both the table and the batch itself.
+-- Index: gen_durable_held (a row behind a line of held rows joins the line and stays out of the pick index).
+with input as materialized (
+  select
+    nextval('kairos.gen_durable_id_seq') as id, u.*,
+    coalesce(u.run_at, kairos.now() + u.delay, kairos.now()) as eligible_at
+  from unnest(
+    $1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[], $8::boolean[],
+    $9::timestamptz[], $10::interval[], $11::interval[], $12::timestamptz[], $13::bytea[], $14::text[],
+    $15::bigint[], $16::text[], $17::bigint[], $18::text[], $19::smallint[]
+  ) with ordinality as u (
+    fsm, fsm_version, step, state, queue, priority, partition_key, ordered,
+    run_at, delay, ttl, expires_at, unique_key, unique_scope,
+    reply_to, reply_name, retry_of, tags, max_reaps, place
+  )
+), line as (
+  select i.id, row_number() over (partition by i.partition_key order by i.priority, i.eligible_at, i.place) as place,
+    exists (
+      select from kairos.gen_durable g
+      where g.partition_key = i.partition_key and g.status = 'runnable' and g.held
+        and (g.priority, g.eligible_at) <= (i.priority, i.eligible_at)
+    ) as behind
+  from input i
+  where i.partition_key is not null and i.eligible_at <= kairos.now()
+), inserted as (
+  insert into kairos.gen_durable (
+    id, fsm, fsm_version, step, state, queue, priority, partition_key, ordered, held, eligible_at, expires_at,
+    unique_key, unique_scope, reply_to, reply_name, retry_of, tags, max_reaps, inserted_at, updated_at
+  ) overriding system value
+  select
+    i.id, i.fsm, i.fsm_version, i.step, i.state::jsonb, i.queue, i.priority, i.partition_key, i.ordered,
+    coalesce(l.place > 1 or l.behind, false), i.eligible_at, coalesce(i.expires_at, i.eligible_at + i.ttl),
+    i.unique_key, i.unique_scope::kairos.durable_status[], i.reply_to, i.reply_name, i.retry_of,
+    i.tags::text[], i.max_reaps, kairos.now(), kairos.now()
+  from input i left join line l on l.id = i.id
+  order by i.unique_key, i.place
+  on conflict (unique_guard) where unique_guard is not null do nothing
+  returning id, unique_key, expires_at
+)
+select
+  i.place, coalesce(n.id, same.id, holder.id) as id, n.id is not null as is_new,
+  i.eligible_at, n.expires_at, kairos.now() as inserted_at,
+  kairos.job_state('runnable', i.eligible_at, kairos.now()) as state
+from input i
+left join inserted n on n.id = i.id
+left join inserted same on same.unique_key = i.unique_key and n.id is null
+left join kairos.gen_durable holder on holder.unique_guard = i.unique_key and n.id is null
+order by i.place

@@ -1,0 +1,20 @@
+-- open_keys: lets the heads of the given keys back into the pick index.
+-- Guard: run under wait_keys, in a later statement. Index: gen_durable_key_line.
+with heads as materialized (
+  select h.id
+  from unnest($1::text[]) as k (key)
+  cross join lateral (
+    select count(*) as running from kairos.gen_durable e where e.partition_key = k.key and e.status = 'executing'
+  ) r
+  cross join lateral kairos.key_heads(k.key, 1) h
+  where r.running = 0 or r.running < (
+    select max(q.key_concurrency) from kairos.queues q
+  )
+), line as (
+  select g.id from heads h join kairos.gen_durable g on g.id = h.id
+  where g.held and g.status = 'runnable'
+  order by g.id
+  for no key update of g skip locked
+)
+update kairos.gen_durable g set held = false from line where g.id = line.id
+returning g.queue

@@ -1,0 +1,36 @@
+-- reap_jobs: executing -> runnable (attempt + 1) where the lease expired, or where its worker is known dead;
+-- -> failed once it was lost more often than max_reaps allows. `handle` is not called.
+-- Guard: lease_expires_at <= now, the complement of renew_leases. Index: gen_durable_lease.
+-- $1 limit, $2 the dead worker or null, $3 who reaps.
+with lost as materialized (
+  select g.id, g.locked_by, g.updated_at as picked_at from kairos.gen_durable g
+  where g.status = 'executing'
+    and case when $2::text is null then g.lease_expires_at <= kairos.now() else g.locked_by = $2::text end
+  order by g.id
+  limit $1::int
+  for no key update skip locked
+), reaped as (
+  update kairos.gen_durable g set
+    status = case when g.cancel_requested_at is not null then 'cancelled'
+                  when g.reaps >= g.max_reaps then 'failed' else 'runnable' end::kairos.durable_status,
+    completed_at = case when g.cancel_requested_at is not null or g.reaps >= g.max_reaps then kairos.now() end,
+    error_code = case when g.reaps >= g.max_reaps then 'WORKER_LOST' else g.error_code end,
+    last_error = case when g.reaps >= g.max_reaps
+      then 'its worker was lost ' || (g.reaps + 1) || ' times while running step ' || g.step else g.last_error end,
+    attempt = g.attempt + 1, reaps = g.reaps + 1, eligible_at = kairos.now(),
+    locked_by = null, lease_expires_at = null, updated_at = kairos.now()
+  from lost where g.id = lost.id
+  returning g.id, g.status, g.queue, g.step, g.attempt, g.partition_key, g.last_error, lost.locked_by, lost.picked_at
+), recorded as (
+  insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, actor, reason, started_at, at)
+  select r.id, row.verb, 'running', row.to_state, r.step, r.attempt - 1, r.locked_by, $3, row.reason, r.picked_at,
+         kairos.now()
+  from reaped r
+  cross join lateral (values (
+    case r.status when 'failed' then 'stop' when 'cancelled' then 'yield' else 'reap' end,
+    case r.status when 'failed' then 'failed' when 'cancelled' then 'cancelled' else 'pending' end,
+    case r.status when 'failed' then r.last_error when 'cancelled' then 'its worker was lost after a cancel request'
+      else 'its worker was lost' end
+  )) as row (verb, to_state, reason)
+)
+select r.id, r.status::text as status, r.queue, r.partition_key from reaped r

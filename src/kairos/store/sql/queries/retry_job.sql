@@ -1,0 +1,21 @@
+-- retry_job: nothing -> runnable: a new job with the first input of a settled one.
+-- Guard: the old job has ended; its unique key must be free. Index: gen_durable_pkey.
+with old as materialized (
+  select g.*, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state_name
+  from kairos.gen_durable g where g.id = $1::bigint
+), inserted as (
+  insert into kairos.gen_durable (
+    fsm, fsm_version, step, state, queue, priority, partition_key, ordered, eligible_at, expires_at,
+    unique_key, unique_scope, retry_of, tags, max_reaps, inserted_at, updated_at
+  )
+  select o.fsm, o.fsm_version, $2::text, coalesce(o.input, o.state), o.queue, o.priority, o.partition_key, o.ordered,
+         kairos.now(), kairos.now() + $3::interval,
+         o.unique_key, o.unique_scope, o.id, o.tags, o.max_reaps, kairos.now(), kairos.now()
+  from old o where o.completed_at is not null
+  on conflict (unique_guard) where unique_guard is not null do nothing
+  returning id
+)
+select o.id as old_id, o.state_name as state, o.completed_at is not null as ended, o.fsm, o.fsm_version,
+       (select id from inserted) as id,
+       (select h.id from kairos.gen_durable h where h.unique_guard = o.unique_key) as holder
+from old o

@@ -1,0 +1,6 @@
+"""What a test of a Kairos application needs: `drain()` instead of a worker, a clock to move instead of sleep."""
+
+from kairos.testing.clock import Clock
+from kairos.testing.drain import drain
+
+__all__ = ["Clock", "drain"]

@@ -1,0 +1,347 @@
+"""What can be asked of Kairos. Each verb yields statements and returns its answer; none does I/O."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from kairos import codec
+from kairos.durations import Duration, duration
+from kairos.errors import BadRequest, Conflict, Duplicate, InvalidTransition, JobFailed, NotFinished, NotFound
+from kairos.fsm.lifecycle import JobState, Verb as Change, can
+from kairos.machine.call import Call
+from kairos.store import rows
+from kairos.store.query import Pause, Query, Row, Verb
+from kairos.store.rows import HistoryRow, Job, Queue, SignalRow, WorkerRow
+
+# bigint: an id beyond it names no job, and the driver would refuse it with an error of its own.
+_LARGEST_ID = 2**63 - 1
+
+
+def enqueue(call: Call) -> Verb[Job]:
+    """Insert one job; a taken unique key raises `Duplicate`, or returns its holder with `if_taken="return"`."""
+    job = (yield from enqueue_many([call]))[0]
+    if not job.is_new and call.options.if_taken == "raise":
+        raise Duplicate(
+            f"Job {job.id} holds the unique key {call.options.unique!r} and is {job.state}.", job=job
+        )
+    return job
+
+
+def enqueue_many(calls: Iterable[Call]) -> Verb[list[Job]]:
+    """Insert many jobs in one statement; each answer says by `is_new` whether it was inserted or already there."""
+    batch = list(calls)
+    if not batch:
+        return []
+    answer = yield insert(batch)
+    jobs: list[Job | None] = [_new_job(call, row) for call, row in zip(batch, answer, strict=True)]
+    for place, job in enumerate(jobs):
+        if job is None:
+            jobs[place] = yield from _holder(batch[place], answer[place]["id"])
+    return [job for job in jobs if job is not None]
+
+
+def insert(batch: Sequence[Call]) -> Query:
+    """The insert itself, as the worker uses it too for the children of a step."""
+    o = [call.options for call in batch]
+    return Query(
+        "insert_jobs",
+        (
+            [call.action for call in batch],
+            [call.version for call in batch],
+            [call.step for call in batch],
+            [call.state for call in batch],
+            [call.queue for call in batch],
+            [each.priority for each in o],
+            [each.key for each in o],
+            [each.ordered for each in o],
+            [each.run_at for each in o],
+            [each.delay_by for each in o],
+            [None if each.expires_at else each.ttl_by or call.ttl for call, each in zip(batch, o, strict=True)],
+            [each.expires_at for each in o],
+            [None if each.unique is None else each.unique.encode() for each in o],
+            [_array(each.scope) if each.unique else "{}" for each in o],
+            [each.reply_to[0] if each.reply_to else None for each in o],
+            [each.reply_to[1] if each.reply_to else None for each in o],
+            [None] * len(batch),
+            [_array(each.tags) for each in o],
+            [each.max_reaps for each in o],
+        ),
+        pokes=frozenset(call.queue for call in batch),
+    )
+
+
+def get(job_id: int) -> Verb[Job]:
+    """One job as it is now."""
+    found = yield Query("read_jobs", ([_id(job_id)],))
+    if not found:
+        raise NotFound(f"There is no job {job_id}.")
+    return rows.job(found[0])
+
+
+def list_jobs(
+    *,
+    state: JobState | str | None = None,
+    action: str | None = None,
+    queue: str | None = None,
+    key: str | None = None,
+    tag: str | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> Verb[list[Job]]:
+    """Jobs, newest first; go on with `before` set to the last id of the page."""
+    wanted = None if state is None else _state(state)
+    found = yield Query("list_jobs", (before, wanted, action, queue, key, tag, limit))
+    return [rows.job(row) for row in found]
+
+
+def history(job_id: int) -> Verb[list[HistoryRow]]:
+    """Everything that was committed for one job, in order."""
+    found = yield Query("read_history", (_id(job_id),))
+    return [HistoryRow(**row) for row in found]
+
+
+def signals(job_id: int) -> Verb[list[SignalRow]]:
+    """Everything that was ever sent to one job, consumed or not."""
+    found = yield Query("read_signals", (_id(job_id),))
+    return [rows.signal(row) for row in found]
+
+
+def signal(
+    target: int | str, name: str, payload: Any = None, *, dedup_key: str | None = None, actor: str | None = None
+) -> Verb[str]:
+    """Send a signal to a job by id or by the unique key it holds.
+
+    Answers "woke", "delivered" (it waits in the inbox) or "duplicate"; a finished job refuses it.
+    """
+    if not isinstance(name, str) or not name:
+        raise BadRequest("A signal needs a name.", field="name")
+    by_id, by_key = (None, target.encode()) if isinstance(target, str) else (_id(target), None)
+    body = codec.dumps({} if payload is None else payload, "payload")
+    answer = (yield Query("deliver_signal", (by_id, by_key, name, body, dedup_key, actor)))[0]
+    match answer["answer"]:
+        case "unknown":
+            raise NotFound(f"There is no live job {target!r} to send {name!r} to.")
+        case "finished":
+            job = yield from get(answer["id"])
+            raise Conflict(f"Job {job.id} is {job.state} and takes no more signals; {name!r} was not stored.")
+        case "woke":
+            job = yield from get(answer["id"])
+            yield Query("notify_queues", ([job.queue],))
+    return str(answer["answer"])
+
+
+def cancel(job_id: int, *, reason: str | None = None, actor: str | None = None) -> Verb[Job]:
+    """Cancel a job before it runs, or ask a running one to stop; a finished one raises `InvalidTransition`."""
+    found = yield Query("cancel_job", (_id(job_id), reason, actor))
+    if not found:
+        raise NotFound(f"There is no job {job_id}.")
+    if not found[0]["live"]:
+        raise _refused(job_id, found[0]["state"], JobState.CANCELLED)
+    if found[0]["running"]:
+        yield Query("notify_cancel", (str(job_id),))
+    return (yield from get(job_id))
+
+
+def run_now(job_id: int, *, actor: str | None = None) -> Verb[Job]:
+    """Bring a scheduled job's time forward to now."""
+    found = yield Query("run_job_now", (_id(job_id), actor))
+    if not found:
+        raise NotFound(f"There is no job {job_id}.")
+    if not found[0]["moved"]:
+        raise _refused(job_id, found[0]["state"], JobState.PENDING)
+    job = yield from get(job_id)
+    yield Query("notify_queues", ([job.queue],))
+    return job
+
+
+def retry(job_id: int, *, step: str, ttl: timedelta | None = None) -> Verb[Job]:
+    """Make a new job from the first input of one that ended; `retry_of` names the old one."""
+    found = yield Query("retry_job", (_id(job_id), step, ttl))
+    if not found:
+        raise NotFound(f"There is no job {job_id}.")
+    old = found[0]
+    if not old["ended"]:
+        raise InvalidTransition(
+            f"Job {job_id} is {old['state']}, and only a job that ended can be retried; "
+            f"allowed now: {', '.join(can(old['state']))}.",
+            current=old["state"],
+            target=Change.RETRY,
+            allowed=can(old["state"]),
+        )
+    if old["id"] is None:
+        holder = yield from get(old["holder"])
+        raise Duplicate(f"Job {holder.id} holds the unique key of job {job_id} and is {holder.state}.", job=holder)
+    job = yield from get(old["id"])
+    yield Query("notify_queues", ([job.queue],))
+    return job
+
+
+def result(job_id: int, *, timeout: Duration | None = None) -> Verb[Any]:
+    """Wait for a job to end and return its output; any other end raises `JobFailed`."""
+    limit = None if timeout is None else duration(timeout, "timeout").total_seconds()
+    waited, pause = 0.0, 0.01
+    while True:
+        job = yield from get(job_id)
+        if job.state is JobState.SUCCESS:
+            return job.output
+        if job.is_terminal:
+            raise JobFailed(f"Job {job.id} ({job.action}) is {job.state}: {job.error or job.cancel_reason}", job=job)
+        if limit is not None and waited >= limit:
+            raise NotFinished(f"Job {job.id} ({job.action}) is still {job.state} after {waited:g} s.")
+        pause = pause if limit is None else min(pause, limit - waited)
+        yield Pause(pause)
+        waited += pause
+        pause = min(pause * 1.5, 0.25)
+
+
+def queues() -> Verb[list[Queue]]:
+    """Every queue that has live work or settings."""
+    found = yield Query("list_queues")
+    return [Queue(**row) for row in found]
+
+
+def pause(queue: str) -> Verb[Queue]:
+    """Stop picking from a queue; what runs goes on."""
+    return (yield from _save_queue(queue, ["paused"], paused=True))
+
+
+def resume(queue: str) -> Verb[Queue]:
+    """Pick from a queue again."""
+    answer = yield from _save_queue(queue, ["paused"], paused=False)
+    yield Query("notify_queues", ([queue],))
+    return answer
+
+
+def limit(
+    queue: str,
+    *,
+    concurrency: int | None = None,
+    rate: tuple[int, Duration] | None = None,
+    key_concurrency: int | None = None,
+    key_rate: tuple[int, Duration] | None = None,
+) -> Verb[Queue]:
+    """Set a queue's limits over all workers, all of them at once; what is left out is lifted.
+
+    `rate=(100, "1m")` lets a hundred jobs start a minute; the `key_` limits hold for each partition key.
+    """
+    for name, number in (("concurrency", concurrency), ("key_concurrency", key_concurrency)):
+        if number is not None and not 1 <= number <= 32767:
+            raise BadRequest(f"{name} is {number}; it must be from 1 to 32767.", field=name)
+    limits = [_rate(rate, "rate"), _rate(key_rate, "key_rate")]
+    return (
+        yield from _save_queue(
+            queue,
+            ["concurrency", "rate", "key_concurrency", "key_rate"],
+            concurrency=concurrency,
+            rate=limits[0],
+            key_concurrency=key_concurrency,
+            key_rate=limits[1],
+        )
+    )
+
+
+def workers() -> Verb[list[WorkerRow]]:
+    """The workers that are there."""
+    found = yield Query("list_workers")
+    return [WorkerRow(**row) for row in found]
+
+
+def _save_queue(
+    queue: str,
+    changes: list[str],
+    *,
+    paused: bool = False,
+    concurrency: int | None = None,
+    rate: tuple[int | None, timedelta | None] = (None, None),
+    key_concurrency: int | None = None,
+    key_rate: tuple[int | None, timedelta | None] = (None, None),
+) -> Verb[Queue]:
+    if not queue:
+        raise BadRequest("A queue needs a name.", field="queue")
+    answer = yield Query(
+        "save_queue", (queue, changes, paused, concurrency, *rate, key_concurrency, *key_rate)
+    )
+    return Queue(**answer[0])
+
+
+def _rate(rate: tuple[int, Duration] | None, field: str) -> tuple[int | None, timedelta | None]:
+    if rate is None:
+        return None, None
+    count, period = rate[0], duration(rate[1], field)
+    if count < 1 or not period:
+        raise BadRequest(f"{field} is {rate!r}; give a count of at least 1 and a period.", field=field)
+    return count, period
+
+
+def _holder(call: Call, job_id: int | None) -> Generator[Query | Pause, Sequence[Row], Job]:
+    """The job that made an insert come back empty-handed, or a fresh try if it is gone by now."""
+    if job_id is None:
+        found = yield Query("read_holder", ((call.options.unique or "").encode(),))
+        job_id = found[0]["id"] if found else None
+    if job_id is None:
+        return (yield from enqueue_many([call]))[0]
+    found = yield Query("read_jobs", ([job_id],))
+    if not found:
+        return (yield from enqueue_many([call]))[0]
+    return replace(rows.job(found[0]), is_new=False)
+
+
+def _new_job(call: Call, row: Row) -> Job | None:
+    if not row["is_new"]:
+        return None
+    options = call.options
+    return Job(
+        id=row["id"],
+        action=call.action,
+        version=call.version,
+        state=JobState(row["state"]),
+        step=call.step,
+        attempt=0,
+        queue=call.queue,
+        priority=options.priority,
+        key=options.key,
+        tags=tuple(options.tags),
+        input=json.loads(call.state),
+        inserted_at=row["inserted_at"],
+        run_at=row["eligible_at"],
+        expires_at=row["expires_at"],
+        reply_to=options.reply_to[0] if options.reply_to else None,
+        unique=options.unique,
+    )
+
+
+def _refused(job_id: int, current: str, target: JobState) -> InvalidTransition:
+    allowed = can(current)
+    return InvalidTransition(
+        f"Job {job_id} is {current} and cannot become {target}; allowed now: {', '.join(allowed) or 'nothing'}.",
+        current=current,
+        target=target,
+        allowed=allowed,
+    )
+
+
+def _id(job_id: int) -> int:
+    if isinstance(job_id, bool) or not isinstance(job_id, int):
+        raise BadRequest(f"A job's id is a whole number, not {job_id!r}.", field="id")
+    if not 0 < job_id <= _LARGEST_ID:
+        raise NotFound(f"There is no job {job_id}.")
+    return job_id
+
+
+def _state(state: JobState | str) -> str:
+    try:
+        return JobState(state)
+    except ValueError as error:
+        raise BadRequest(
+            f"There is no state {state!r}; it is one of {', '.join(JobState)}.", field="state"
+        ) from error
+
+
+def _array(values: Sequence[str]) -> str:
+    """A Postgres array literal: arrays of arrays cannot travel through unnest."""
+    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
+    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"

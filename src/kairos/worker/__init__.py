@@ -1,0 +1,1 @@
+"""What runs jobs: pick, execute, decide, commit; and the loops that keep it honest."""

@@ -1,0 +1,84 @@
+"""What a worker says of itself, and asks about its jobs, every now and then."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from datetime import timedelta
+
+from kairos.store.pool import AsyncStore
+from kairos.store.query import Query
+from kairos.worker.executor import Executor
+from kairos.worker.loop import Loop
+
+
+class Beat(Loop):
+    """Keeps the worker's row fresh and forgets workers long gone."""
+
+    name = "beat"
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        worker: str,
+        queues: list[str],
+        actions: list[str],
+        concurrency: int,
+        interval: float = 10.0,
+    ) -> None:
+        super().__init__()
+        self._store = store
+        self._row = (worker, socket.gethostname(), os.getpid(), queues, actions, concurrency)
+        self._interval = interval
+        self.stopping = False
+
+    async def tick(self) -> float:
+        await self._store.run(Query("save_worker", (*self._row, self.stopping)))
+        return self._interval
+
+    async def leave(self) -> None:
+        await self._store.run(Query("remove_worker", (self._row[0], timedelta(days=1))))
+
+
+class CancelWatch(Loop):
+    """The floor under the hints to cancel: asks while anything runs, and is silent otherwise."""
+
+    name = "cancel watch"
+
+    def __init__(self, store: AsyncStore, executor: Executor, on_cancel: Callable[[int], None]) -> None:
+        super().__init__()
+        self._store = store
+        self._executor = executor
+        self._on_cancel = on_cancel
+
+    async def tick(self) -> float:
+        running = [job for job, each in self._executor.running.items() if not each.ctx.cancel_requested]
+        if running:
+            for row in await self._store.run(Query("cancelled_jobs", (running,))):
+                self._on_cancel(row["id"])
+        return 1.0
+
+
+class Progress(Loop):
+    """Writes how far steps have come, in one statement for all of them, at most twice a second."""
+
+    name = "progress"
+
+    def __init__(self, store: AsyncStore) -> None:
+        super().__init__()
+        self._store = store
+        self._latest: dict[int, tuple[int, str]] = {}
+
+    def report(self, job_id: int, lease: int, progress: str) -> None:
+        self._latest[job_id] = (lease, progress)
+        if len(self._latest) == 1:
+            self.wake()
+
+    async def tick(self) -> float:
+        latest, self._latest = self._latest, {}
+        if not latest:
+            return 3600.0
+        leases, values = zip(*latest.values(), strict=True)
+        await self._store.run(Query("report_progress", (list(latest), list(leases), list(values))))
+        return 0.5

@@ -1,0 +1,91 @@
+"""A claim: one picked job, as the worker carries it from the pick to the commit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from kairos.machine.context import Signal
+
+
+class Claim:
+    """A job under this worker's lease. Mutable only by run-ahead, which moves it to its next step."""
+
+    __slots__ = (
+        "action",
+        "attempt",
+        "id",
+        "inbox",
+        "key",
+        "lease",
+        "picked_at",
+        "queue",
+        "reply_to",
+        "state",
+        "step",
+        "steps_ahead",
+        "timed_out",
+        "version",
+    )
+
+    def __init__(
+        self,
+        queue: str,
+        id: int,  # noqa: A002 (the word everyone uses)
+        lease: int,
+        action: str,
+        version: int,
+        step: str,
+        state: str,
+        attempt: int,
+        key: str | None,
+        timed_out: tuple[str, ...],
+        reply_to: int | None,
+        picked_at: datetime,
+        inbox: tuple[Signal, ...],
+    ) -> None:
+        self.queue = queue
+        self.id = id
+        self.lease = lease
+        self.action = action
+        self.version = version
+        self.step = step
+        self.state = state
+        self.attempt = attempt
+        self.key = key
+        self.timed_out = timed_out
+        self.reply_to = reply_to
+        self.picked_at = picked_at
+        self.inbox = inbox
+        self.steps_ahead = 0
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.id} {self.action}.{self.step} lease {self.lease}>"
+
+
+def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
+    """The claims among the rows of a pick; candidates that still need their key are not among them."""
+    for row in rows:
+        id_, lease, action, version, step, state, attempt, key, awaits, reply_to, picked_at, inbox, *_, claimed = row
+        if claimed:
+            yield Claim(
+                queue,
+                id_,
+                lease,
+                action,
+                version,
+                step,
+                state,
+                attempt,
+                key,
+                tuple(awaits) if awaits else (),
+                reply_to,
+                picked_at,
+                _inbox(inbox) if inbox else (),
+            )
+
+
+def _inbox(text: str) -> tuple[Signal, ...]:
+    return tuple(Signal(each["id"], each["name"], each["payload"]) for each in json.loads(text))

@@ -1,0 +1,224 @@
+"""Commits outcomes: whatever has gathered while the last commit was under way goes into the next."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import asyncpg
+import structlog
+
+from kairos.errors import DatabaseUnavailable
+from kairos.fsm.lifecycle import STORED, JobState, Verb
+from kairos.store.faults import RETRYABLE, UNAVAILABLE
+from kairos.store.pool import AsyncStore
+from kairos.store.query import Query, Row, drive
+from kairos.store.query import Verb as Steps
+from kairos.verbs import insert
+from kairos.worker.claim import Claim
+from kairos.worker.leases import Leases
+from kairos.worker.loop import Loop
+from kairos.worker.settle import Settlement, failure
+from kairos.worker.transaction import StepTransaction
+
+log = structlog.get_logger("kairos.worker")
+
+MAX_BATCH = 500
+_EXECUTING = STORED[JobState.RUNNING]
+
+
+class Flusher(Loop):
+    """One commit at a time, of all there is: no timer, and no wait when there is little."""
+
+    name = "flusher"
+
+    def __init__(
+        self, store: AsyncStore, worker: str, leases: Leases, go_on: Callable[[Claim], None], settled: Callable[[], None]
+    ) -> None:
+        super().__init__()
+        self._store = store
+        self._worker = worker
+        self._leases = leases
+        self._go_on = go_on
+        self._settled = settled
+        self._waiting: list[Settlement] = []
+        self._under_way: list[Settlement] = []
+        self.committed = 0
+        self.stale = 0
+
+    def submit(self, settlement: Settlement) -> None:
+        self._waiting.append(settlement)
+        if not self._under_way:
+            self.wake()
+
+    async def drained(self) -> None:
+        """Wait until everything submitted is committed or refused."""
+        while self._waiting or self._under_way:
+            self.wake()
+            await asyncio.sleep(0.005)
+
+    async def tick(self) -> float:
+        if not self._under_way:
+            self._under_way, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+        if not self._under_way:
+            return 3600.0
+        await self._flush(self._under_way)
+        self._under_way = []
+        return 0.0 if self._waiting else 3600.0
+
+    async def _flush(self, batch: list[Settlement]) -> None:
+        try:
+            rows = await commit(self._store, self._worker, batch)
+        except (DatabaseUnavailable, *UNAVAILABLE, *RETRYABLE):
+            raise
+        except asyncpg.PostgresError as error:
+            # One outcome that Postgres will not take must not keep the others from being committed.
+            log.error("a commit was refused", error=str(error), jobs=len(batch))
+            await self._one_by_one(batch, error)
+            return
+        await self._acknowledge(batch, rows)
+
+    async def _one_by_one(self, batch: list[Settlement], error: asyncpg.PostgresError) -> None:
+        if len(batch) == 1:
+            verdict = failure(batch[0].claim, error)
+            await self._acknowledge([verdict], await commit(self._store, self._worker, [verdict]))
+            return
+        for settlement in batch:
+            await self._flush([settlement])
+
+    async def _acknowledge(self, batch: list[Settlement], rows: Sequence[Row]) -> None:
+        by_id = {row["id"]: row for row in rows}
+        keys = set()
+        for settlement in batch:
+            claim = settlement.claim
+            row = by_id.get(claim.id)
+            if row is None:
+                self.stale += 1
+                self._leases.drop(claim.id)
+                log.warning("stale commit refused", job=claim.id, step=claim.step, verb=settlement.verb)
+                continue
+            self.committed += 1
+            if row["status"] == _EXECUTING:
+                self._run_ahead(settlement, row["lease"], row["at"])
+                continue
+            self._leases.drop(claim.id)
+            if claim.key is not None:
+                keys.add(claim.key)
+        if keys:
+            await open_keys(self._store, sorted(keys))
+        self._settled()
+
+    async def commit_own(self, settlement: Settlement, unit: StepTransaction) -> None:
+        """Commit an outcome together with what its step wrote in `ctx.transaction()`.
+
+        Stale: what the step wrote is undone with it. In doubt (the connection broke while committing):
+        the row itself knows, and `release_unheld` gives it back if it is still ours.
+        """
+        rows = await unit.commit(lambda: settle_all(self._worker, [settlement]))
+        await self._acknowledge([settlement], rows)
+
+    def _run_ahead(self, settlement: Settlement, lease: int, at: datetime) -> None:
+        claim = settlement.claim
+        assert settlement.step is not None
+        consumed = set(settlement.consumed)
+        claim.lease = lease
+        claim.step = settlement.step
+        claim.state = claim.state if settlement.state is None else settlement.state
+        claim.attempt = 0
+        claim.timed_out = ()
+        claim.inbox = tuple(signal for signal in claim.inbox if signal.id not in consumed)
+        claim.picked_at = at
+        claim.steps_ahead += 1
+        self._leases.hold(claim)
+        self._go_on(claim)
+
+
+async def commit(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> Sequence[Row]:
+    """Write a batch of outcomes, all or none; answers the rows of those that were not stale.
+
+    One statement and no explicit transaction where that is enough, which it mostly is.
+    """
+    if all(each.verb is not Verb.AWAIT and each.claim.reply_to is None and not each.children for each in batch):
+        async with store.connection() as connection:
+            return await store.on(connection, settle_query(worker, batch))
+    async with store.transaction() as connection:
+        return await drive(settle_all(worker, batch), partial(store.on, connection))
+
+
+def settle_all(worker: str, batch: Sequence[Settlement]) -> Steps[list[Row]]:
+    """Everything that belongs to one commit: locks, outcomes, parks with their recheck, children."""
+    plain = [each for each in batch if each.verb is not Verb.AWAIT]
+    parked = [each for each in batch if each.verb is Verb.AWAIT]
+    replies = {target for each in batch if (target := each.claim.reply_to) is not None}
+    rows: list[Row] = []
+    if replies:
+        yield Query("lock_jobs", (sorted(replies | {each.claim.id for each in batch}),))
+    if plain:
+        rows += yield settle_query(worker, plain)
+    if parked:
+        rows += yield park_query(worker, parked)
+        shown = [signal.id for each in parked for signal in each.claim.inbox]
+        yield Query("recheck_inbox", ([each.claim.id for each in parked], shown))
+    settled = {row["id"] for row in rows}
+    children = [call for each in batch if each.claim.id in settled for call in each.children]
+    if children:
+        yield insert(children)
+    return rows
+
+
+async def open_keys(store: AsyncStore, keys: list[str]) -> None:
+    """Let the next in line of each key back into the pick, once pickers under way are through."""
+    async with store.transaction() as connection:
+        await store.on(connection, Query("wait_keys", (keys,)))
+        await store.on(connection, Query("open_keys", (keys,)))
+
+
+def settle_query(worker: str, batch: Sequence[Settlement]) -> Query:
+    columns: tuple[list[Any], ...] = tuple([] for _ in range(14))
+    consumed: list[int] = []
+    for each in batch:
+        claim = each.claim
+        row = (
+            claim.id,
+            claim.lease,
+            each.verb,
+            each.status,
+            claim.step,
+            claim.attempt,
+            each.step,
+            each.state,
+            each.result,
+            each.delay,
+            each.error_code,
+            each.error,
+            claim.picked_at,
+            each.ahead,
+        )
+        for column, value in zip(columns, row, strict=True):
+            column.append(value)
+        consumed += each.consumed
+    return Query("settle_jobs", (*columns, consumed, worker))
+
+
+def park_query(worker: str, batch: Sequence[Settlement]) -> Query:
+    claims = [each.claim for each in batch]
+    return Query(
+        "park_jobs",
+        (
+            [claim.id for claim in claims],
+            [claim.lease for claim in claims],
+            [claim.step for claim in claims],
+            [claim.attempt for claim in claims],
+            [each.state for each in batch],
+            [json.dumps(each.awaits) for each in batch],
+            [each.timeout for each in batch],
+            [each.then for each in batch],
+            [claim.picked_at for claim in claims],
+            [signal for each in batch for signal in each.consumed],
+            worker,
+        ),
+    )

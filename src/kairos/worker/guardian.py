@@ -1,0 +1,91 @@
+"""The worker's side of its keeper: starts it, listens to it, starts it again if it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from kairos.store.pool import AsyncStore
+from kairos.worker import keeper
+from kairos.worker.leases import Leases
+
+log = structlog.get_logger("kairos.worker")
+
+_STATEMENTS = ("renew_leases", "reap_jobs", "remove_worker", "notify_queues")
+
+
+class Guardian:
+    """Keeps one keeper process alive for as long as the worker runs."""
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        worker: str,
+        leases: Leases,
+        lease: float,
+        on_lost: Callable[[list[int]], None],
+        on_cancelled: Callable[[list[int]], None],
+    ) -> None:
+        self._config = {
+            "url": store.url,
+            "sql": {name: store.sql[name] for name in _STATEMENTS},
+            "worker": worker,
+            "pid": os.getpid(),
+            "lease": lease,
+            "beat": lease / 3,
+            "fd": leases.fd,
+        }
+        self._on_lost = on_lost
+        self._on_cancelled = on_cancelled
+        self.process: asyncio.subprocess.Process | None = None
+
+    async def run(self) -> None:
+        while True:
+            self.process = await self._start()
+            await self._listen(self.process)
+            await self.process.wait()
+            log.error("the keeper died and is started again", code=self.process.returncode)
+            await asyncio.sleep(0.1)
+
+    async def stop(self) -> None:
+        """Part in good order: nothing is handed back."""
+        if self.process is None or self.process.returncode is not None:
+            return
+        if self.process.stdin is not None:
+            self.process.stdin.write(b"bye\n")
+            self.process.stdin.close()
+        await self.process.wait()
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        # A session of its own: a Ctrl-C meant for the worker must not take its keeper first.
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            str(Path(keeper.__file__)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            pass_fds=[self._config["fd"]],
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(self._config).encode() + b"\n")
+        await process.stdin.drain()
+        return process
+
+    async def _listen(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        async for line in process.stdout:
+            message: dict[str, Any] = json.loads(line)
+            if error := message.get("error"):
+                log.warning("the keeper cannot renew", error=error)
+            if lost := message.get("lost"):
+                self._on_lost(lost)
+            if cancelled := message.get("cancelled"):
+                self._on_cancelled(cancelled)

@@ -1,0 +1,55 @@
+"""Hints from Postgres: which queue has news, which job was asked to stop. Only ever hints over polling."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import asyncpg
+
+from kairos.store.pool import AsyncStore
+from kairos.worker.loop import Loop
+
+
+class Listener(Loop):
+    """One connection that LISTENs, pinged so that a half-open one does not look healthy for ever."""
+
+    name = "listener"
+
+    def __init__(
+        self, store: AsyncStore, queues: frozenset[str], on_queue: Callable[[], None], on_cancel: Callable[[int], None]
+    ) -> None:
+        super().__init__()
+        self._store = store
+        self._queues = queues
+        self._on_queue = on_queue
+        self._on_cancel = on_cancel
+        self._connection: asyncpg.Connection | None = None
+
+    async def tick(self) -> float:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await self._store.connect(self._store.settings.direct_url)
+            await self._connection.add_listener("kairos", self._heard_queue)
+            await self._connection.add_listener("kairos_cancel", self._heard_cancel)
+            self._on_queue()  # whatever was said while nobody listened
+        async with asyncio.timeout(5):
+            await self._connection.fetchval("select 1")
+        return 15.0
+
+    def failed(self, error: BaseException) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close(timeout=2)
+
+    def _heard_queue(self, _connection: Any, _pid: int, _channel: str, queue: str) -> None:
+        if queue in self._queues:
+            self._on_queue()
+
+    def _heard_cancel(self, _connection: Any, _pid: int, _channel: str, job_id: str) -> None:
+        if job_id.isdecimal():
+            self._on_cancel(int(job_id))

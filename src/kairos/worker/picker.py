@@ -1,0 +1,206 @@
+"""Claims jobs: queue by queue, as many as the lanes can use soon, and no more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+
+import asyncpg
+import structlog
+
+from kairos.store.pool import AsyncStore
+from kairos.store.query import Query, Row
+from kairos.worker.claim import Claim, read_claims
+from kairos.worker.executor import Executor
+from kairos.worker.leases import Leases
+from kairos.worker.loop import Loop
+
+log = structlog.get_logger("kairos.worker")
+
+MAX_BATCH = 200
+# How far ahead of the lanes to claim: what they will get through in this time, so slow jobs are never hoarded.
+_AHEAD_SECONDS = 0.03
+
+
+class Picker(Loop):
+    """`poll` is the floor under lost hints: no job waits longer than that to be looked at."""
+
+    name = "picker"
+
+    def __init__(
+        self,
+        store: AsyncStore,
+        worker: str,
+        queues: Mapping[str, int | None],
+        concurrency: int,
+        executor: Executor,
+        leases: Leases,
+        lease: timedelta,
+        poll: float,
+    ) -> None:
+        super().__init__()
+        self._store = store
+        self._worker = worker
+        self._local = dict(queues)
+        self._order = list(queues)
+        self._concurrency = concurrency
+        self._executor = executor
+        self._leases = leases
+        self._lease = lease
+        self._poll = poll
+        self._limited: set[str] = set()
+        self._key_limited: set[str] = set()
+        self._wait = 0.0
+        self._in_doubt = False
+        self._pace = Pace()
+        self.stopped = False
+
+    def failed(self, error: BaseException) -> None:
+        # The answer to a pick may have been lost on the way: what it claimed must be given back.
+        self._in_doubt = True
+
+    async def tick(self) -> float:
+        if self.stopped:
+            return 3600.0
+        if self._in_doubt:
+            await self._release_unheld()
+        self._pace.measure(self._executor.finished)
+        self._wait = self._poll
+        claimed = False
+        for queue in list(self._order):
+            room = self._room(queue)
+            if room > 0 and await self.pick(queue, room):
+                claimed = True
+                self._order.remove(queue)
+                self._order.append(queue)
+        if self._total_room() <= 0:
+            return self._poll  # a finished job wakes us
+        if claimed:
+            return 0.0
+        return min(self._wait, await self._next_due())
+
+    async def pick(self, queue: str, room: int) -> bool:
+        """Whether the queue gave anything, so that it is worth asking again."""
+        if queue in self._limited:
+            claims, met = await self._pick_limited(queue, room)
+        else:
+            rows = await self._store.run(self._query(queue, room, admitted=False))
+            claims = list(read_claims(queue, rows))
+            candidates = [row for row in rows if not row["claimed"]]
+            met = len(rows)
+            if candidates:
+                claims += await self._pick_keyed(queue, candidates)
+        for claim in claims:
+            self._leases.hold(claim)
+            self._executor.add(claim)
+        return bool(claims) or met >= room
+
+    async def _pick_keyed(self, queue: str, candidates: Sequence[Row]) -> list[Claim]:
+        async with self._store.transaction() as connection:
+            return await self._pick_keyed_on(connection, queue, candidates)
+
+    async def _pick_keyed_on(
+        self, connection: asyncpg.Connection, queue: str, candidates: Sequence[Row]
+    ) -> list[Claim]:
+        wanted = sorted({row["partition_key"] for row in candidates})
+        ids = [row["id"] for row in candidates]
+        # Locked by one statement and looked at by the next, whose snapshot is younger than the lock.
+        keys = [row["key"] for row in await self._store.on(connection, Query("lock_keys", (wanted,)))]
+        if keys and queue in self._key_limited:
+            keys = await self._admit_keys(connection, queue, keys, ids)
+        if not keys:
+            return []
+        rows = await self._store.on(
+            connection, Query("pick_keyed", (keys, ids, self._worker, self._lease, queue))
+        )
+        claims = list(read_claims(queue, rows))
+        if claims and queue in self._key_limited:
+            spent = [claim.key for claim in claims]
+            await self._store.on(connection, Query("spend_keys", (spent, queue)))
+        return claims
+
+    async def _admit_keys(
+        self, connection: asyncpg.Connection, queue: str, keys: list[str], ids: list[int]
+    ) -> list[str]:
+        rows = await self._store.on(connection, Query("admit_keys", (keys, queue)))
+        late = [row["key"] for row in rows if not row["admitted"]]
+        if late:
+            await self._store.on(connection, Query("delay_keys", (ids, late)))
+        return [row["key"] for row in rows if row["admitted"]]
+
+    async def _pick_limited(self, queue: str, room: int) -> tuple[list[Claim], int]:
+        """Under the queue's own lock: one picker at a time decides what its limits still admit."""
+        async with self._store.transaction() as connection:
+            await self._store.on(connection, Query("lock_queue", (queue,)))
+            admission = await self._store.on(connection, Query("admit_queue", (queue, room)))
+            if not admission or not admission[0]["admitted"]:
+                if admission and admission[0]["wait"]:
+                    self._wait = min(self._wait, admission[0]["wait"].total_seconds())
+                return [], 0
+            rows = await self._store.on(
+                connection, self._query(queue, admission[0]["admitted"], admitted=True)
+            )
+            claims = list(read_claims(queue, rows))
+            candidates = [row for row in rows if not row["claimed"]]
+            if candidates:
+                claims += await self._pick_keyed_on(connection, queue, candidates)
+            if claims:
+                await self._store.on(connection, Query("spend_queue", (queue, len(claims))))
+            return claims, len(candidates) if not claims else 0
+
+    async def refresh(self) -> Sequence[Row]:
+        """Learn what the settings of the queues are now, and when each has something."""
+        rows = await self._store.run(Query("next_due", (self._order,)))
+        self._limited = {row["name"] for row in rows if row["limited"]}
+        self._key_limited = {row["name"] for row in rows if row["key_limited"]}
+        return rows
+
+    async def _next_due(self) -> float:
+        rows = await self.refresh()
+        waits = [
+            row["wait"].total_seconds()
+            for row in rows
+            if row["wait"] is not None and not row["paused"] and self._room(row["name"]) > 0
+        ]
+        # What is due now and was not picked waits for its key, a limit or another picker: a short pause, no spin.
+        return max(0.02, min([self._poll, *waits]))
+
+    async def _release_unheld(self) -> None:
+        rows = await self._store.run(Query("release_unheld", (self._worker, self._leases.ids)))
+        self._in_doubt = False
+        if rows:
+            log.warning("picks whose answer was lost are given back", jobs=len(rows))
+
+    def _query(self, queue: str, room: int, *, admitted: bool) -> Query:
+        return Query("pick_jobs", (queue, room, self._worker, self._lease, admitted))
+
+    def _total_room(self) -> int:
+        ahead = self._concurrency + min(MAX_BATCH, self._pace.within(_AHEAD_SECONDS))
+        return min(ahead - self._executor.load, MAX_BATCH, self._leases.room)
+
+    def _room(self, queue: str) -> int:
+        local = self._local[queue]
+        room = self._total_room()
+        return room if local is None else min(room, local - self._executor.load_of(queue))
+
+
+class Pace:
+    """How many jobs this worker gets through, as a moving average."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._at = clock()
+        self._finished = 0
+        self._rate = 0.0
+
+    def measure(self, finished: int) -> None:
+        now = self._clock()
+        elapsed = now - self._at
+        if elapsed < 0.005:
+            return
+        self._rate += 0.3 * ((finished - self._finished) / elapsed - self._rate)
+        self._at, self._finished = now, finished
+
+    def within(self, seconds: float) -> int:
+        return int(self._rate * seconds)

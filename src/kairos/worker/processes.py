@@ -1,0 +1,106 @@
+"""Steps that run in a process of their own: CPU work that would hold this one's GIL."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import struct
+import sys
+from typing import Any
+
+from kairos.errors import BadDefinition, StepProcessDied
+from kairos.machine.context import Context
+from kairos.machine.definition import Machine, Step
+from kairos.worker.claim import Claim
+
+_LENGTH = struct.Struct("!I")
+
+
+class ProcessLanes:
+    """Child processes, made when needed and kept for the next step; one step at a time in each."""
+
+    def __init__(self, most_idle: int | None = None) -> None:
+        self._most_idle = most_idle or os.cpu_count() or 1
+        self._idle: list[asyncio.subprocess.Process] = []
+        self._busy: set[asyncio.subprocess.Process] = set()
+
+    async def run(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
+        """The step's value, or its exception; a cancelled or late step ends with its process."""
+        child = self._idle.pop() if self._idle else await self._start()
+        self._busy.add(child)
+        try:
+            answer = await self._ask(child, _request(machine, step, ctx, claim))
+        except BaseException:
+            child.kill()
+            await child.wait()
+            raise
+        finally:
+            self._busy.discard(child)
+        await self._keep(child)
+        ctx.taken[:] = answer["taken"]
+        if answer["error"] is not None:
+            raise answer["error"]
+        return answer["value"]
+
+    async def close(self) -> None:
+        for child in (*self._idle, *self._busy):
+            if child.returncode is None:
+                child.kill()
+                await child.wait()
+        self._idle.clear()
+
+    async def _keep(self, child: asyncio.subprocess.Process) -> None:
+        if len(self._idle) < self._most_idle:
+            self._idle.append(child)
+        else:
+            child.kill()
+            await child.wait()
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "kairos.worker.child",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+
+    async def _ask(self, child: asyncio.subprocess.Process, request: bytes) -> dict[str, Any]:
+        assert child.stdin is not None and child.stdout is not None
+        child.stdin.write(_LENGTH.pack(len(request)) + request)
+        try:
+            await child.stdin.drain()
+            (length,) = _LENGTH.unpack(await child.stdout.readexactly(_LENGTH.size))
+            # Only ever written by our own child, over a pipe that nobody else holds.
+            answer: dict[str, Any] = pickle.loads(await child.stdout.readexactly(length))  # noqa: S301
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            code = await child.wait()
+            raise StepProcessDied(f"The process of the step ended with code {code} before it answered.") from error
+        return answer
+
+
+def _request(machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> bytes:
+    function = getattr(step.call, "__func__", step.call)
+    module = function.__module__
+    main = getattr(sys.modules.get("__main__"), "__file__", None) if module == "__main__" else None
+    if module == "__main__" and main is None:
+        raise BadDefinition(f"{machine.name!r} cannot run in a process: it was not defined in a file.")
+    return pickle.dumps(
+        {
+            "path": sys.path,
+            "module": module,
+            "main": main,
+            "action": (machine.name, machine.version),
+            "step": step.name,
+            "state": claim.state,
+            "inbox": [(signal.id, signal.name, signal.payload) for signal in ctx.inbox],
+            "context": {
+                "id": ctx.id,
+                "action": ctx.action,
+                "version": ctx.version,
+                "attempt": ctx.attempt,
+                "timed_out": ctx.timed_out,
+            },
+        }
+    )

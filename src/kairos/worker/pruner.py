@@ -1,0 +1,33 @@
+"""Retention: settled jobs leave after their time, counted as they go."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import structlog
+
+from kairos.store.pool import AsyncStore
+from kairos.store.query import Query
+from kairos.worker.loop import Loop
+
+log = structlog.get_logger("kairos.worker")
+
+BATCH = 1000
+
+
+class Pruner(Loop):
+    """Deletes in small batches; history and signals go with their job."""
+
+    name = "pruner"
+
+    def __init__(self, store: AsyncStore, retention: timedelta, interval: float = 60.0) -> None:
+        super().__init__()
+        self._store = store
+        self._retention = retention
+        self._interval = interval
+
+    async def tick(self) -> float:
+        jobs = (await self._store.run(Query("purge_jobs", (self._retention, BATCH))))[0]["jobs"]
+        if jobs:
+            log.info("retention", purged=jobs)
+        return 0.0 if jobs == BATCH else self._interval

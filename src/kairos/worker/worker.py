@@ -1,0 +1,199 @@
+"""The worker: where picker, executor, flusher, keeper and the loops are put together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import Any
+
+import structlog
+
+from kairos.durations import Duration, duration
+from kairos.errors import ConfigError
+from kairos.machine.context import Context
+from kairos.machine.registry import Registry
+from kairos.store.pool import AsyncStore
+from kairos.worker.beat import Beat, CancelWatch, Progress
+from kairos.worker.claim import Claim
+from kairos.worker.executor import Executor
+from kairos.worker.flusher import Flusher
+from kairos.worker.guardian import Guardian
+from kairos.worker.leases import Leases
+from kairos.worker.listener import Listener
+from kairos.worker.loop import Loop
+from kairos.worker.picker import MAX_BATCH, Picker
+from kairos.worker.pruner import Pruner
+from kairos.worker.settle import release
+from kairos.worker.sweeper import Sweeper
+from kairos.worker.transaction import StepTransaction
+
+log = structlog.get_logger("kairos.worker")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """`queues` may map a queue to how many of its jobs this worker runs at once."""
+
+    queues: Sequence[str] | Mapping[str, int | None] = ("default",)
+    concurrency: int = 20
+    lease: Duration = 30
+    poll: Duration = 1
+    grace: Duration = 30
+    retention: Duration = "7d"
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.queues:
+            raise ConfigError("A worker needs at least one queue.")
+        if isinstance(self.queues, str):
+            raise ConfigError("queues is text; give a list of names.")
+        if self.concurrency < 1:
+            raise ConfigError(f"concurrency is {self.concurrency}; a worker runs at least 1 job at once.")
+        if duration(self.lease, "lease") < timedelta(seconds=0.3):
+            raise ConfigError(f"lease is {self.lease}; under 0.3 s it would expire between two beats.")
+
+    @property
+    def local_limits(self) -> dict[str, int | None]:
+        return dict(self.queues) if isinstance(self.queues, Mapping) else dict.fromkeys(self.queues)
+
+
+class Worker:
+    """Runs jobs of its queues until it is closed. `async with` starts it and shuts it down in good order."""
+
+    def __init__(
+        self, store: Callable[[], AsyncStore], registry: Registry, settings: WorkerSettings
+    ) -> None:
+        self.name = settings.name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        self.settings = settings
+        self._open_store = store  # asked for at the start: the app may not be open yet
+        self._registry = registry
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    async def __aenter__(self) -> Worker:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        settings = self.settings
+        store = self._store = self._open_store()
+        queues = settings.local_limits
+        lease = duration(settings.lease, "lease")
+        poll = duration(settings.poll, "poll").total_seconds()
+        # Room for the running steps and for what is claimed ahead of them or not yet committed.
+        self._leases = Leases(settings.concurrency + 8 * MAX_BATCH)
+        self.progress_loop = Progress(store)
+        self.executor = Executor(
+            self._registry, settings.concurrency, self._submit, self._commit_own, runtime=self
+        )
+        self.picker = Picker(
+            store, self.name, queues, settings.concurrency, self.executor, self._leases, lease, poll
+        )
+        self.flusher = Flusher(store, self.name, self._leases, self._go_on, self.picker.wake)
+        self.flusher.failed = self.picker.failed  # type: ignore[method-assign]
+        self._beat = Beat(
+            store,
+            self.name,
+            list(queues),
+            sorted({machine.name for machine in self._registry}),
+            settings.concurrency,
+        )
+        self._listener = Listener(store, frozenset(queues), self.picker.wake, self.request_stop)
+        self._guardian = Guardian(
+            store, self.name, self._leases, lease.total_seconds(), self._lost, self._cancel_all
+        )
+        loops: list[Loop] = [
+            self._beat,
+            self.flusher,
+            self._listener,
+            self.progress_loop,
+            CancelWatch(store, self.executor, self.request_stop),
+            Sweeper(store, self.name, max(poll, 1.0), self.picker.wake),
+            Pruner(store, duration(settings.retention, "retention")),
+            self.picker,
+        ]
+        self._tasks = [asyncio.create_task(self._guardian.run(), name="keeper")]
+        self._tasks += [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
+        for task in self._tasks:
+            task.add_done_callback(_loud)
+        log.info("worker started", worker=self.name, queues=list(queues), concurrency=settings.concurrency)
+
+    async def stop(self) -> None:
+        """Stop picking, finish or give back what was picked, and leave."""
+        if not self._tasks:
+            return
+        self.picker.stopped = True
+        for claim in self.executor.take_back():
+            self.flusher.submit(release(claim, "its worker is shutting down"))
+        await self.executor.finish(duration(self.settings.grace, "grace").total_seconds())
+        for claim in self.executor.take_back():
+            self.flusher.submit(release(claim, "its worker is shutting down"))
+        await self.flusher.drained()
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task.remove_done_callback(_loud)
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._guardian.stop()
+        await self._beat.leave()
+        await self._listener.close()
+        self._leases.close()
+        log.info("worker stopped", worker=self.name, committed=self.flusher.committed, stale=self.flusher.stale)
+
+    # What the executor asks on behalf of a step
+
+    def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
+        self.progress_loop.report(ctx.id, ctx.lease, json.dumps({"done": done, "total": total}))
+
+    def transaction(self) -> StepTransaction:
+        return StepTransaction(self._store)
+
+    def request_stop(self, job_id: int) -> None:
+        """Tell a running step that its job was cancelled."""
+        running = self.executor.running.get(job_id)
+        if running is not None and not running.ctx.cancel_requested:
+            running.stop()
+
+    def _submit(self, settlement: Any) -> None:
+        self.flusher.submit(settlement)
+
+    async def _commit_own(self, settlement: Any, unit: StepTransaction) -> None:
+        await self.flusher.commit_own(settlement, unit)
+
+    def _go_on(self, claim: Claim) -> None:
+        if self.executor.stopping:
+            self.flusher.submit(release(claim, "its worker is shutting down"))
+        else:
+            self.executor.add(claim, first=True)
+
+    def _lost(self, job_ids: list[int]) -> None:
+        """Leases that are someone else's now: end the steps, commit nothing."""
+        for job_id in job_ids:
+            running = self.executor.running.get(job_id)
+            if running is not None:
+                log.error("lease lost while running", job=job_id)
+                running.lost = True
+                self._leases.drop(job_id)
+                running.stop()
+
+    def _cancel_all(self, job_ids: list[int]) -> None:
+        for job_id in job_ids:
+            self.request_stop(job_id)
+
+
+def _loud(task: asyncio.Task[Any]) -> None:
+    """A loop never ends by itself: if one does, that is a bug, and the worker must not limp on silently."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.critical("a worker loop died", loop=task.get_name(), exc_info=error)
+        os._exit(70)
