@@ -164,7 +164,9 @@ class Face(ABC):
         """Everything that was ever sent to one job."""
         return self._run(verbs.signals(job_id))
 
-    def signal(self, target: int | str, name: str, payload: Any = None, *, dedup_key: str | None = None) -> Any:
+    def signal(
+        self, target: int | str, name: str, payload: Any = None, *, dedup_key: str | None = None
+    ) -> Any:
         """Send a signal to a job, by id or by the unique key it holds."""
         return self._run(verbs.signal(target, name, payload, dedup_key=dedup_key))
 
@@ -327,5 +329,3 @@ class Poker:
             queues, self._queues = sorted(self._queues), set()
             await self._send(queues)
             await asyncio.sleep(0.01)
-
-

@@ -11,7 +11,8 @@ from typing import Any
 from kairos import codec
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest, Conflict, Duplicate, InvalidTransition, JobFailed, NotFinished, NotFound
-from kairos.fsm.lifecycle import JobState, Verb as Change, can
+from kairos.fsm.lifecycle import JobState, can
+from kairos.fsm.lifecycle import Verb as Change
 from kairos.machine.call import Call
 from kairos.store import rows
 from kairos.store.query import Pause, Query, Row, Verb
@@ -60,7 +61,10 @@ def insert(batch: Sequence[Call]) -> Query:
             [each.ordered for each in o],
             [each.run_at for each in o],
             [each.delay_by for each in o],
-            [None if each.expires_at else each.ttl_by or call.ttl for call, each in zip(batch, o, strict=True)],
+            [
+                None if each.expires_at else each.ttl_by or call.ttl
+                for call, each in zip(batch, o, strict=True)
+            ],
             [each.expires_at for each in o],
             [None if each.unique is None else each.unique.encode() for each in o],
             [_array(each.scope) if each.unique else "{}" for each in o],
@@ -111,7 +115,12 @@ def signals(job_id: int) -> Verb[list[SignalRow]]:
 
 
 def signal(
-    target: int | str, name: str, payload: Any = None, *, dedup_key: str | None = None, actor: str | None = None
+    target: int | str,
+    name: str,
+    payload: Any = None,
+    *,
+    dedup_key: str | None = None,
+    actor: str | None = None,
 ) -> Verb[str]:
     """Send a signal to a job by id or by the unique key it holds.
 
@@ -174,7 +183,9 @@ def retry(job_id: int, *, step: str, ttl: timedelta | None = None) -> Verb[Job]:
         )
     if old["id"] is None:
         holder = yield from get(old["holder"])
-        raise Duplicate(f"Job {holder.id} holds the unique key of job {job_id} and is {holder.state}.", job=holder)
+        raise Duplicate(
+            f"Job {holder.id} holds the unique key of job {job_id} and is {holder.state}.", job=holder
+        )
     job = yield from get(old["id"])
     yield Query("notify_queues", ([job.queue],))
     return job
@@ -189,7 +200,9 @@ def result(job_id: int, *, timeout: Duration | None = None) -> Verb[Any]:
         if job.state is JobState.SUCCESS:
             return job.output
         if job.is_terminal:
-            raise JobFailed(f"Job {job.id} ({job.action}) is {job.state}: {job.error or job.cancel_reason}", job=job)
+            raise JobFailed(
+                f"Job {job.id} ({job.action}) is {job.state}: {job.error or job.cancel_reason}", job=job
+            )
         if limit is not None and waited >= limit:
             raise NotFinished(f"Job {job.id} ({job.action}) is still {job.state} after {waited:g} s.")
         pause = pause if limit is None else min(pause, limit - waited)

@@ -55,9 +55,7 @@ class Options:
         if self.ordered and self.key is None:
             raise BadRequest("ordered=True orders the jobs of a key: give a key too.", field="ordered")
         if self.if_taken not in ("raise", "return"):
-            raise BadRequest(
-                f'if_taken is {self.if_taken!r}; it is "raise" or "return".', field="if_taken"
-            )
+            raise BadRequest(f'if_taken is {self.if_taken!r}; it is "raise" or "return".', field="if_taken")
         if isinstance(self.tags, str):
             raise BadRequest("tags is text; give a list of texts.", field="tags")
         for tag in self.tags:
@@ -115,14 +113,18 @@ def _check_name(value: Any, field: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise BadRequest(f"{field} contains half a surrogate pair, which is not text.", field=field) from error
+        raise BadRequest(
+            f"{field} contains half a surrogate pair, which is not text.", field=field
+        ) from error
     if any(ord(letter) < 32 for letter in value):
         raise BadRequest(f"{field} contains a control character.", field=field)
 
 
 def _check_range(value: Any, field: str, least: int, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise BadRequest(f"{field} is {value!r}; it must be a whole number from {least} to {most}.", field=field)
+        raise BadRequest(
+            f"{field} is {value!r}; it must be a whole number from {least} to {most}.", field=field
+        )
 
 
 def _check_instant(value: Any, field: str) -> None:

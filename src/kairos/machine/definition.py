@@ -134,9 +134,7 @@ def read_class(
     if len(steps) == 1 and not initial:
         initial = list(steps)
     if len(initial) != 1:
-        raise BadDefinition(
-            f"Machine {name!r} needs exactly one @step(initial=True); it has {len(initial)}."
-        )
+        raise BadDefinition(f"Machine {name!r} needs exactly one @step(initial=True); it has {len(initial)}.")
     handle = getattr(instance, "handle", None) or retry
     spec = _spec(name, initial[0], steps)
     return Machine(

@@ -33,6 +33,12 @@ RETRYABLE: tuple[type[BaseException], ...] = (
     psycopg.errors.SerializationFailure,
 )
 
+# Everything that a loop waits out and tries again, rather than ends over.
+PASSING: tuple[type[BaseException], ...] = (DatabaseUnavailable, *UNAVAILABLE, *RETRYABLE)
+
+# Postgres refused the statement itself: sending it again would not help.
+REFUSED = asyncpg.PostgresError
+
 
 def unavailable(error: BaseException) -> DatabaseUnavailable:
     """The same error in our words, without a password that the URL may carry."""

@@ -108,5 +108,3 @@ def _django(connection: Any) -> Execute:
 def _pyformat(sql: str, params: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
     named = {f"p{number}": value for number, value in enumerate(params, 1)}
     return _DOLLAR.sub(r"%(p\1)s", sql.replace("%", "%%")), named
-
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
 import psycopg
@@ -16,6 +16,9 @@ from kairos.config import Settings
 from kairos.store import migrate
 from kairos.store.faults import RETRYABLE, UNAVAILABLE, unavailable
 from kairos.store.query import Query, Row, statements
+
+Connection: TypeAlias = asyncpg.Connection
+SyncConnection: TypeAlias = psycopg.Connection[Any]
 
 # A deadlock is a bug to be counted, but never one to lose work over.
 _TRIES = 5

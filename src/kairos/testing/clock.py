@@ -35,7 +35,7 @@ class Clock:
 
     async def now(self) -> datetime:
         async with self._app.store.connection() as connection:
-            at: datetime = await connection.fetchval(f"select {self._schema}.now()")  # noqa: S608 (a checked name)
+            at: datetime = await connection.fetchval(f"select {self._schema}.now()")
             return at
 
     async def freeze(self, at: datetime | None = None) -> datetime:

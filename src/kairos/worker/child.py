@@ -55,7 +55,11 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
 def _machine(path: tuple[str, ...], module: str, main: str | None, action: tuple[str, int]) -> Machine:
     """The machine by its name, from the module that declares it."""
     sys.path[:] = path
-    names = vars(importlib.import_module(module)) if main is None else runpy.run_path(main, run_name="__kairos_child__")
+    names = (
+        vars(importlib.import_module(module))
+        if main is None
+        else runpy.run_path(main, run_name="__kairos_child__")
+    )
     for value in names.values():
         if isinstance(value, Action) and (value.machine.name, value.machine.version) == action:
             return value.machine

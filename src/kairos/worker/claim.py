@@ -68,7 +68,22 @@ class Claim:
 def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
     """The claims among the rows of a pick; candidates that still need their key are not among them."""
     for row in rows:
-        id_, lease, action, version, step, state, attempt, key, awaits, reply_to, picked_at, inbox, *_, claimed = row
+        (
+            id_,
+            lease,
+            action,
+            version,
+            step,
+            state,
+            attempt,
+            key,
+            awaits,
+            reply_to,
+            picked_at,
+            inbox,
+            *_,
+            claimed,
+        ) = row
         if claimed:
             yield Claim(
                 queue,

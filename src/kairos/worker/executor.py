@@ -222,13 +222,18 @@ class Executor:
     def _handled(self, claim: Claim, machine: Machine, ctx: Context[Any], error: BaseException) -> Settlement:
         """What `handle` makes of an error; an error in `handle` itself is the end."""
         log.warning(
-            "step failed", job=claim.id, action=claim.action, step=claim.step, attempt=claim.attempt, exc_info=error
+            "step failed",
+            job=claim.id,
+            action=claim.action,
+            step=claim.step,
+            attempt=claim.attempt,
+            exc_info=error,
         )
         if machine.handle is None or not isinstance(error, Exception):
             return settle(claim, machine, Stop(), error)
         try:
             answer = machine.handle(error, ctx)
-        except Exception as broken:  # noqa: BLE001 (user code)
+        except Exception as broken:
             log.error("handle failed", job=claim.id, action=claim.action, exc_info=broken)
             return failure(claim, broken)
         ctx.spawned.clear()

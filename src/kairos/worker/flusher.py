@@ -9,12 +9,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import asyncpg
 import structlog
 
-from kairos.errors import DatabaseUnavailable
 from kairos.fsm.lifecycle import STORED, JobState, Verb
-from kairos.store.faults import RETRYABLE, UNAVAILABLE
+from kairos.store.faults import PASSING, REFUSED
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query, Row, drive
 from kairos.store.query import Verb as Steps
@@ -37,7 +35,12 @@ class Flusher(Loop):
     name = "flusher"
 
     def __init__(
-        self, store: AsyncStore, worker: str, leases: Leases, go_on: Callable[[Claim], None], settled: Callable[[], None]
+        self,
+        store: AsyncStore,
+        worker: str,
+        leases: Leases,
+        go_on: Callable[[Claim], None],
+        settled: Callable[[], None],
     ) -> None:
         super().__init__()
         self._store = store
@@ -73,16 +76,16 @@ class Flusher(Loop):
     async def _flush(self, batch: list[Settlement]) -> None:
         try:
             rows = await commit(self._store, self._worker, batch)
-        except (DatabaseUnavailable, *UNAVAILABLE, *RETRYABLE):
+        except PASSING:
             raise
-        except asyncpg.PostgresError as error:
+        except REFUSED as error:
             # One outcome that Postgres will not take must not keep the others from being committed.
             log.error("a commit was refused", error=str(error), jobs=len(batch))
             await self._one_by_one(batch, error)
             return
         await self._acknowledge(batch, rows)
 
-    async def _one_by_one(self, batch: list[Settlement], error: asyncpg.PostgresError) -> None:
+    async def _one_by_one(self, batch: list[Settlement], error: BaseException) -> None:
         if len(batch) == 1:
             verdict = failure(batch[0].claim, error)
             await self._acknowledge([verdict], await commit(self._store, self._worker, [verdict]))
@@ -142,7 +145,9 @@ async def commit(store: AsyncStore, worker: str, batch: Sequence[Settlement]) ->
 
     One statement and no explicit transaction where that is enough, which it mostly is.
     """
-    if all(each.verb is not Verb.AWAIT and each.claim.reply_to is None and not each.children for each in batch):
+    if all(
+        each.verb is not Verb.AWAIT and each.claim.reply_to is None and not each.children for each in batch
+    ):
         async with store.connection() as connection:
             return await store.on(connection, settle_query(worker, batch))
     async with store.transaction() as connection:

@@ -33,7 +33,7 @@ class Guardian:
         on_lost: Callable[[list[int]], None],
         on_cancelled: Callable[[list[int]], None],
     ) -> None:
-        self._config = {
+        self._config: dict[str, Any] = {
             "url": store.url,
             "sql": {name: store.sql[name] for name in _STATEMENTS},
             "worker": worker,

@@ -26,7 +26,7 @@ from psycopg.rows import dict_row
 
 _PAIR = struct.Struct("qq")
 # What a cut or half-open connection may cost before it counts as gone.
-_CONNECT = {
+_CONNECT: dict[str, Any] = {
     "connect_timeout": 5,
     "tcp_user_timeout": 5000,
     "keepalives_idle": 5,
@@ -105,7 +105,9 @@ def is_stopped(pid: int) -> bool:
     stat = Path(f"/proc/{pid}/stat")
     if stat.exists():
         return stat.read_text().rpartition(")")[2].split()[0] == "T"
-    shown = subprocess.run(["ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=False)  # noqa: S607
+    shown = subprocess.run(
+        ["/bin/ps", "-o", "state=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
     return shown.stdout.strip().startswith("T")
 
 

@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import asyncpg
-
-from kairos.store.pool import AsyncStore
+from kairos.store.pool import AsyncStore, Connection
 from kairos.worker.loop import Loop
 
 
@@ -18,14 +16,18 @@ class Listener(Loop):
     name = "listener"
 
     def __init__(
-        self, store: AsyncStore, queues: frozenset[str], on_queue: Callable[[], None], on_cancel: Callable[[int], None]
+        self,
+        store: AsyncStore,
+        queues: frozenset[str],
+        on_queue: Callable[[], None],
+        on_cancel: Callable[[int], None],
     ) -> None:
         super().__init__()
         self._store = store
         self._queues = queues
         self._on_queue = on_queue
         self._on_cancel = on_cancel
-        self._connection: asyncpg.Connection | None = None
+        self._connection: Connection | None = None
 
     async def tick(self) -> float:
         if self._connection is None or self._connection.is_closed():

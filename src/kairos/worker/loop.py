@@ -8,8 +8,7 @@ from abc import ABC, abstractmethod
 
 import structlog
 
-from kairos.errors import DatabaseUnavailable
-from kairos.store.faults import RETRYABLE, UNAVAILABLE
+from kairos.store.faults import PASSING
 
 log = structlog.get_logger("kairos.worker")
 
@@ -50,7 +49,7 @@ class Loop(ABC):
     async def _guarded_tick(self) -> float:
         try:
             wait = await self.tick()
-        except (DatabaseUnavailable, *UNAVAILABLE, *RETRYABLE) as error:
+        except PASSING as error:
             self._failures += 1
             wait = backoff(self._failures)
             self.failed(error)
@@ -59,7 +58,7 @@ class Loop(ABC):
             self._failures = 0
         return wait
 
-    def failed(self, error: BaseException) -> None:
+    def failed(self, error: BaseException) -> None:  # noqa: B027 (most loops have nothing to add)
         """Called when a tick failed because the database was away."""
 
 

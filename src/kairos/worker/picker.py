@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
-import asyncpg
 import structlog
 
-from kairos.store.pool import AsyncStore
+from kairos.store.pool import AsyncStore, Connection
 from kairos.store.query import Query, Row
 from kairos.worker.claim import Claim, read_claims
 from kairos.worker.executor import Executor
@@ -101,7 +100,7 @@ class Picker(Loop):
             return await self._pick_keyed_on(connection, queue, candidates)
 
     async def _pick_keyed_on(
-        self, connection: asyncpg.Connection, queue: str, candidates: Sequence[Row]
+        self, connection: Connection, queue: str, candidates: Sequence[Row]
     ) -> list[Claim]:
         wanted = sorted({row["partition_key"] for row in candidates})
         ids = [row["id"] for row in candidates]
@@ -121,7 +120,7 @@ class Picker(Loop):
         return claims
 
     async def _admit_keys(
-        self, connection: asyncpg.Connection, queue: str, keys: list[str], ids: list[int]
+        self, connection: Connection, queue: str, keys: list[str], ids: list[int]
     ) -> list[str]:
         rows = await self._store.on(connection, Query("admit_keys", (keys, queue)))
         late = [row["key"] for row in rows if not row["admitted"]]
@@ -158,7 +157,7 @@ class Picker(Loop):
 
     async def _next_due(self) -> float:
         rows = await self.refresh()
-        waits = [
+        waits: list[float] = [
             row["wait"].total_seconds()
             for row in rows
             if row["wait"] is not None and not row["paused"] and self._room(row["name"]) > 0

@@ -76,7 +76,9 @@ class ProcessLanes:
             answer: dict[str, Any] = pickle.loads(await child.stdout.readexactly(length))  # noqa: S301
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             code = await child.wait()
-            raise StepProcessDied(f"The process of the step ended with code {code} before it answered.") from error
+            raise StepProcessDied(
+                f"The process of the step ended with code {code} before it answered."
+            ) from error
         return answer
 
 

@@ -45,7 +45,11 @@ class Settlement:
 
 
 def settle(
-    claim: Claim, machine: Machine, returned: Any, error: BaseException | None = None, ctx: Context[Any] | None = None
+    claim: Claim,
+    machine: Machine,
+    returned: Any,
+    error: BaseException | None = None,
+    ctx: Context[Any] | None = None,
 ) -> Settlement:
     """What to commit for a step that `returned` something, or whose `error` was answered so.
 
@@ -66,9 +70,7 @@ def settle(
 
 def failure(claim: Claim, error: BaseException) -> Settlement:
     """The end of a job by an error nobody answered."""
-    return Settlement(
-        claim, Verb.STOP, Status.FAILED, error_code=error_code(error), error=error_text(error)
-    )
+    return Settlement(claim, Verb.STOP, Status.FAILED, error_code=error_code(error), error=error_text(error))
 
 
 def release(claim: Claim, reason: str, delay: timedelta = _AT_ONCE) -> Settlement:
@@ -148,7 +150,9 @@ def _decide(
                 then=then,
             )
         case Stop(reason):
-            code, text = ("STOPPED", codec.printable(str(reason))) if error is None else (error_code(error), said)
+            code, text = (
+                ("STOPPED", codec.printable(str(reason))) if error is None else (error_code(error), said)
+            )
             return Settlement(claim, Verb.STOP, Status.FAILED, error_code=code, error=text)
         case BadOutcome():
             raise outcome
@@ -156,11 +160,14 @@ def _decide(
 
 def _check_step(machine: Machine, claim: Claim, step: str, *, declared: bool = True) -> None:
     if step not in machine.steps:
-        raise UnknownStep(f"Step {claim.step!r} of {machine.name!r} leads to {step!r}, which is not one of its steps.")
+        raise UnknownStep(
+            f"Step {claim.step!r} of {machine.name!r} leads to {step!r}, which is not one of its steps."
+        )
     allowed = machine.steps[claim.step].leads_to
     if declared and allowed is not None and step not in allowed:
         raise UnknownStep(
-            f"Step {claim.step!r} of {machine.name!r} leads to {step!r}, but declares only {', '.join(allowed) or 'none'}."
+            f"Step {claim.step!r} of {machine.name!r} leads to {step!r}, but declares only "
+            f"{', '.join(allowed) or 'none'}."
         )
 
 

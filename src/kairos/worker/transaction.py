@@ -7,10 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import asyncpg
-import psycopg
-
-from kairos.store.pool import AsyncStore, SyncStore
+from kairos.store.pool import AsyncStore, Connection, SyncConnection, SyncStore
 from kairos.store.query import Row, Verb, drive, drive_sync
 
 
@@ -23,12 +20,12 @@ class StepTransaction:
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._sync_store = SyncStore(store.url, store.settings)
-        self._connection: asyncpg.Connection | None = None
-        self._sync: psycopg.Connection[Any] | None = None
+        self._connection: Connection | None = None
+        self._sync: SyncConnection | None = None
         self._outer: Any = None
         self._savepoints: list[Any] = []
 
-    async def __aenter__(self) -> asyncpg.Connection:
+    async def __aenter__(self) -> Connection:
         if self._connection is None:
             self._connection = await self._store.connect()
             self._outer = self._connection.transaction()
@@ -38,14 +35,16 @@ class StepTransaction:
         self._savepoints.append(savepoint)
         return self._connection
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: Any
+    ) -> None:
         savepoint = self._savepoints.pop()
         if kind is None:
             await savepoint.commit()
         else:
             await savepoint.rollback()
 
-    def __enter__(self) -> psycopg.Connection[Any]:
+    def __enter__(self) -> SyncConnection:
         if self._sync is None:
             self._sync = self._sync_store.connect()
             self._outer = self._sync.transaction()

@@ -67,9 +67,7 @@ class WorkerSettings:
 class Worker:
     """Runs jobs of its queues until it is closed. `async with` starts it and shuts it down in good order."""
 
-    def __init__(
-        self, store: Callable[[], AsyncStore], registry: Registry, settings: WorkerSettings
-    ) -> None:
+    def __init__(self, store: Callable[[], AsyncStore], registry: Registry, settings: WorkerSettings) -> None:
         self.name = settings.name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.settings = settings
         self._open_store = store  # asked for at the start: the app may not be open yet
@@ -149,7 +147,9 @@ class Worker:
         await self._beat.leave()
         await self._listener.close()
         self._leases.close()
-        log.info("worker stopped", worker=self.name, committed=self.flusher.committed, stale=self.flusher.stale)
+        log.info(
+            "worker stopped", worker=self.name, committed=self.flusher.committed, stale=self.flusher.stale
+        )
 
     # What the executor asks on behalf of a step
 
