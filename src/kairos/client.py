@@ -13,7 +13,8 @@ from kairos import verbs
 from kairos.durations import Duration
 from kairos.errors import BadArguments
 from kairos.machine.call import Call, Options
-from kairos.machine.definition import Handle, Machine, read_class, read_function
+from kairos.machine.definition import Handle, Machine
+from kairos.machine.reading import read_class, read_function
 from kairos.machine.registry import Registry
 from kairos.store.foreign import Execute
 from kairos.store.query import Query, Row, Verb, drive, drive_sync
@@ -39,15 +40,15 @@ class Action:
         """The same action with other scheduling options; they never mix with its arguments."""
         return Action(self.machine, self._face, _options(self._options, changes), self.target)
 
-    def call(self, *args: Any, **kwargs: Any) -> Call:
+    def call(self, /, *args: Any, **kwargs: Any) -> Call:
         """The call as a value, its arguments checked now."""
         return make_call(self.machine, _arguments(self.machine, args, kwargs), self._options)
 
-    def enqueue(self, *args: Any, **kwargs: Any) -> Any:
+    def enqueue(self, /, *args: Any, **kwargs: Any) -> Any:
         """Accept a job; await the answer when the app is async."""
         return self._face.enqueue(self.call(*args, **kwargs))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call what was decorated, as if it had not been."""
         return self.target(*args, **kwargs)
 
@@ -129,14 +130,14 @@ class Face(ABC):
         return register
 
     def _register(self, machine: Machine, target: Any, options: Mapping[str, Any]) -> Action:
-        action = Action(machine, self, _options(Options(), options), target)
-        self.registry.add(machine)
-        return action
+        chosen = _options(Options(), options)
+        self.registry.add(machine, chosen)
+        return Action(machine, self, chosen, target)
 
     def action(self, name: str) -> Action:
         """The newest version of an action by name."""
         machine = self.registry.latest(name)
-        return Action(machine, self, Options(), None)
+        return Action(machine, self, self.registry.options(machine), None)
 
     # What can be asked
 
@@ -208,7 +209,9 @@ class Face(ABC):
 
     def _retry(self, job_id: int) -> Verb[Job]:
         old = yield from verbs.get(job_id)
-        machine = self.registry.find(old.action, old.version) or self.registry.latest(old.action)
+        machine = self.registry.find(old.action, old.version)
+        if machine is None:
+            return (yield from verbs.retry(job_id))
         return (yield from verbs.retry(job_id, step=machine.initial, ttl=machine.ttl))
 
     def _jobs(self, verb: Verb[T]) -> Verb[T]:
@@ -284,7 +287,7 @@ def make_call(machine: Machine, arguments: Mapping[str, Any], options: Options) 
 def _options(base: Options, changes: Mapping[str, Any]) -> Options:
     try:
         return replace(base, **changes)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise BadArguments(f"There is no such option: {error}.") from error
 
 

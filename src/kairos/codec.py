@@ -24,14 +24,13 @@ def dumps(value: Any, what: str = "value") -> str:
         return "null"
     _refuse(value, what, 0)
     text = _encode(value)
-    # A character is at most four bytes, so most texts need no second encoding to know they fit.
-    if len(text) > MAX_BYTES // 4 and (size := len(text.encode())) > MAX_BYTES:
-        raise BadValue(f"{what} takes {size} bytes as JSON; the limit is {MAX_BYTES}.", field=what)
+    _refuse_size(text, what)
     return text
 
 
 def loads(text: str, what: str = "value") -> Any:
     """Decode JSON from outside, holding it to the same rules."""
+    _refuse_size(text, what)
     try:
         value = json.loads(text, object_pairs_hook=_no_twins)
     except (ValueError, RecursionError) as error:
@@ -40,10 +39,29 @@ def loads(text: str, what: str = "value") -> Any:
     return value
 
 
+def refuse_endless(value: Any, path: str) -> None:
+    """Raise for a number that JSON has none for, in any value: not only in one that is JSON already."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise BadValue(f"{path} is {value}, which JSON has no number for.", field=path)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            refuse_endless(inner, f"{path}.{key}")
+    elif isinstance(value, list | tuple | set | frozenset):
+        for index, inner in enumerate(value):
+            refuse_endless(inner, f"{path}[{index}]")
+
+
 def printable(text: str, limit: int = 4000) -> str:
     """Text that Postgres can always store: the write of a failure must not itself fail."""
     safe = text.replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode()
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
+
+
+def _refuse_size(text: str, what: str) -> None:
+    # A character is at most four bytes, so most texts need no second encoding to know they fit.
+    if len(text) > MAX_BYTES // 4 and (size := len(text.encode("utf-8", "surrogatepass"))) > MAX_BYTES:
+        raise BadValue(f"{what} takes {size} bytes as JSON; the limit is {MAX_BYTES}.", field=what)
 
 
 def _refuse(value: Any, path: str, depth: int) -> None:
@@ -52,8 +70,7 @@ def _refuse(value: Any, path: str, depth: int) -> None:
     elif isinstance(value, _PLAIN):
         return
     elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise BadValue(f"{path} is {value}, which JSON has no number for.", field=path)
+        refuse_endless(value, path)
     elif isinstance(value, int):
         if not -_LARGEST < value < _LARGEST:
             raise BadValue(f"{path} is an integer of more than {MAX_DIGITS} digits.", field=path)

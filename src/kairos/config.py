@@ -31,7 +31,7 @@ class Settings:
     pool_size: int = 10
 
     def __post_init__(self) -> None:
-        if not _SCHEMA.fullmatch(self.schema):
+        if not isinstance(self.schema, str) or not _SCHEMA.fullmatch(self.schema):
             raise ConfigError(f"schema is {self.schema!r}; use lower-case letters, digits and underscores.")
         if self.pool_size < 2:
             raise ConfigError(f"pool_size is {self.pool_size}; Kairos needs at least 2 connections.")
@@ -43,6 +43,8 @@ def load(arguments: Mapping[str, Any], *, folder: Path | None = None) -> Setting
     found.update(_from_file((folder or Path.cwd()) / "kairos.toml"))
     found.update(_from_environment(os.environ))
     found.update({name: value for name, value in arguments.items() if value is not None})
+    if unknown := set(found) - _NAMES:
+        raise ConfigError(f"There is no setting {min(unknown)!r}; known: {', '.join(sorted(_NAMES))}.")
     return Settings(**{name: _cast(name, value) for name, value in found.items()})
 
 
@@ -71,7 +73,7 @@ def _cast(name: str, value: Any) -> Any:
         case "pool_size":
             try:
                 return int(value)
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 raise ConfigError(f"pool_size is {value!r}; it must be a whole number.") from error
         case "prepare":
             if str(value).lower() not in ("true", "false", "1", "0"):

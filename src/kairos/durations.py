@@ -34,11 +34,19 @@ def _read(value: Duration, field: str) -> timedelta:
     if isinstance(value, str):
         text = value.strip()
         if _WHOLE.fullmatch(text):
-            return timedelta(seconds=sum(float(n) * _UNITS[unit] for n, unit in _PART.findall(text)))
-    elif not isinstance(value, bool) and isinstance(value, int | float) and math.isfinite(value):
-        # timedelta overflows past about 2.7 million years; past the limit only the sign matters.
-        return timedelta(seconds=max(min(float(value), 1e12), -1e12))
+            return _seconds(sum(float(n) * _UNITS[unit] for n, unit in _PART.findall(text)))
+    elif not isinstance(value, bool) and isinstance(value, int | float) and _is_number(value):
+        return _seconds(value)
     raise BadRequest(
         f'{field} is {value!r}; write a timedelta, a number of seconds, or text such as "90s", "5m" or "1h30m".',
         field=field,
     )
+
+
+def _seconds(value: float) -> timedelta:
+    # timedelta overflows past about 2.7 million years; past the limit only the sign matters.
+    return timedelta(seconds=float(max(min(value, 10**12), -(10**12))))
+
+
+def _is_number(value: float) -> bool:
+    return isinstance(value, int) or math.isfinite(value)

@@ -15,6 +15,7 @@ from kairos.fsm.lifecycle import JobState, can
 from kairos.fsm.lifecycle import Verb as Change
 from kairos.machine.call import Call
 from kairos.store import rows
+from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.query import Pause, Query, Row, Verb
 from kairos.store.rows import HistoryRow, Job, Queue, SignalRow, WorkerRow
 
@@ -47,32 +48,32 @@ def enqueue_many(calls: Iterable[Call]) -> Verb[list[Job]]:
 
 def insert(batch: Sequence[Call]) -> Query:
     """The insert itself, as the worker uses it too for the children of a step."""
-    o = [call.options for call in batch]
+    options = [call.options for call in batch]
+    ttls = [
+        None if given.expires_at else call.ttl if given.ttl_by is None else given.ttl_by
+        for call, given in zip(batch, options, strict=True)
+    ]
     return Query(
         "insert_jobs",
         (
-            [call.action for call in batch],
-            [call.version for call in batch],
-            [call.step for call in batch],
-            [call.state for call in batch],
-            [call.queue for call in batch],
-            [each.priority for each in o],
-            [each.key for each in o],
-            [each.ordered for each in o],
-            [each.run_at for each in o],
-            [each.delay_by for each in o],
-            [
-                None if each.expires_at else each.ttl_by or call.ttl
-                for call, each in zip(batch, o, strict=True)
-            ],
-            [each.expires_at for each in o],
-            [None if each.unique is None else each.unique.encode() for each in o],
-            [_array(each.scope) if each.unique else "{}" for each in o],
-            [each.reply_to[0] if each.reply_to else None for each in o],
-            [each.reply_to[1] if each.reply_to else None for each in o],
-            [None] * len(batch),
-            [_array(each.tags) for each in o],
-            [each.max_reaps for each in o],
+            texts([call.action for call in batch]),
+            plain([call.version for call in batch]),
+            texts([call.step for call in batch]),
+            texts([call.state for call in batch]),
+            texts([call.queue for call in batch]),
+            plain([given.priority for given in options]),
+            texts([given.key for given in options]),
+            plain([given.ordered or None for given in options]),
+            instants(given.run_at for given in options),
+            microseconds(given.delay_by for given in options),
+            microseconds(ttls),
+            instants(given.expires_at for given in options),
+            texts([given.unique for given in options]),
+            texts([texts(given.scope) if given.unique else None for given in options]),
+            plain([given.reply_to[0] if given.reply_to else None for given in options]),
+            texts([given.reply_to[1] if given.reply_to else None for given in options]),
+            texts([texts(given.tags) for given in options]),
+            plain([given.max_reaps for given in options]),
         ),
         pokes=frozenset(call.queue for call in batch),
     )
@@ -167,8 +168,11 @@ def run_now(job_id: int, *, actor: str | None = None) -> Verb[Job]:
     return job
 
 
-def retry(job_id: int, *, step: str, ttl: timedelta | None = None) -> Verb[Job]:
-    """Make a new job from the first input of one that ended; `retry_of` names the old one."""
+def retry(job_id: int, *, step: str | None = None, ttl: timedelta | None = None) -> Verb[Job]:
+    """Make a new job from the first input of one that ended; `retry_of` names the old one.
+
+    It begins at `step`, or where nobody here knows the machine, where the old one began.
+    """
     found = yield Query("retry_job", (_id(job_id), step, ttl))
     if not found:
         raise NotFound(f"There is no job {job_id}.")
@@ -352,9 +356,3 @@ def _state(state: JobState | str) -> str:
         raise BadRequest(
             f"There is no state {state!r}; it is one of {', '.join(JobState)}.", field="state"
         ) from error
-
-
-def _array(values: Sequence[str]) -> str:
-    """A Postgres array literal: arrays of arrays cannot travel through unnest."""
-    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
-    return "{" + ",".join(f'"{value}"' for value in quoted) + "}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from datetime import timedelta
@@ -27,10 +28,14 @@ class Backoff:
     jitter: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise BadDefinition(f"Backoff(attempts={self.attempts}) would never run: give at least 1.")
-        if self.factor < 1:
-            raise BadDefinition(f"Backoff(factor={self.factor}) would retry ever faster: give at least 1.")
+        if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 1:
+            raise BadDefinition(
+                f"Backoff(attempts={self.attempts}) would never run: give a whole number from 1."
+            )
+        if not 1 <= self.factor < math.inf:
+            raise BadDefinition(
+                f"Backoff(factor={self.factor}) would not wait longer each time: give at least 1."
+            )
         if not 0 <= self.jitter <= 1:
             raise BadDefinition(f"Backoff(jitter={self.jitter}) is a share of the delay: give 0 to 1.")
         duration(self.base, "base")
@@ -46,7 +51,7 @@ class Backoff:
         base = duration(self.base, "base").total_seconds()
         cap = duration(self.cap, "cap").total_seconds()
         try:
-            grown = base * self.factor**attempt
+            grown = base * float(self.factor) ** attempt
         except OverflowError:
             grown = cap
         spread = random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 (no secret)

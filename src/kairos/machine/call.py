@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,8 +10,7 @@ from typing import Any
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import LIVE_STATUSES, Status
-
-MAX_NAME = 255
+from kairos.machine.names import LARGEST_ID, check_instant, check_name, check_range
 
 # Either the key is free once the job has started, or it is taken all its life (and longer, if wished).
 SCOPES: dict[str, tuple[Status, ...]] = {
@@ -45,23 +44,25 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("queue", "key", "unique"):
-            _check_name(getattr(self, name), name)
-        _check_range(self.priority, "priority", -32768, 32767)
-        _check_range(self.max_reaps, "max_reaps", 0, 32767)
+            if (value := getattr(self, name)) is not None:
+                check_name(value, name)
+        check_range(self.priority, "priority", -32768, 32767)
+        check_range(self.max_reaps, "max_reaps", 0, 32767)
         for name in ("run_at", "expires_at"):
-            _check_instant(getattr(self, name), name)
+            if (instant := getattr(self, name)) is not None:
+                check_instant(instant, name)
         _refuse_both(self, "run_at", "delay")
         _refuse_both(self, "ttl", "expires_at")
         if self.ordered and self.key is None:
             raise BadRequest("ordered=True orders the jobs of a key: give a key too.", field="ordered")
         if self.if_taken not in ("raise", "return"):
             raise BadRequest(f'if_taken is {self.if_taken!r}; it is "raise" or "return".', field="if_taken")
-        if isinstance(self.tags, str):
-            raise BadRequest("tags is text; give a list of texts.", field="tags")
+        if isinstance(self.tags, str) or not isinstance(self.tags, Iterable):
+            raise BadRequest(f"tags is {self.tags!r}; give a list of texts.", field="tags")
         for tag in self.tags:
-            _check_name(tag, "tags")
+            check_name(tag, "tags")
         if self.reply_to is not None:
-            _check_name(self.reply_to[1], "reply_to")
+            _check_reply(self.reply_to)
         if self.delay is not None:
             object.__setattr__(self, "delay_by", duration(self.delay, "delay"))
         if self.ttl is not None:
@@ -92,7 +93,7 @@ def _scope(wanted: str | Sequence[Status | str]) -> tuple[Status, ...]:
         return SCOPES[wanted]
     try:
         scope = tuple(Status(name) for name in wanted)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise BadRequest(f"unique_scope names no status: {error}.", field="unique_scope") from error
     if set(scope) != set(SCOPES["queued"]) and not set(scope) >= set(SCOPES["live"]):
         raise BadRequest(
@@ -103,33 +104,11 @@ def _scope(wanted: str | Sequence[Status | str]) -> tuple[Status, ...]:
     return scope
 
 
-def _check_name(value: Any, field: str) -> None:
-    if value is None:
-        return
-    if not isinstance(value, str) or not value:
-        raise BadRequest(f"{field} is {value!r}; it must be text of 1 to {MAX_NAME} characters.", field=field)
-    if len(value) > MAX_NAME:
-        raise BadRequest(f"{field} has {len(value)} characters; the limit is {MAX_NAME}.", field=field)
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise BadRequest(
-            f"{field} contains half a surrogate pair, which is not text.", field=field
-        ) from error
-    if any(ord(letter) < 32 for letter in value):
-        raise BadRequest(f"{field} contains a control character.", field=field)
-
-
-def _check_range(value: Any, field: str, least: int, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise BadRequest(
-            f"{field} is {value!r}; it must be a whole number from {least} to {most}.", field=field
-        )
-
-
-def _check_instant(value: Any, field: str) -> None:
-    if value is not None and (not isinstance(value, datetime) or value.tzinfo is None):
-        raise BadRequest(f"{field} is {value!r}; it must be a datetime with a time zone.", field=field)
+def _check_reply(reply_to: Any) -> None:
+    if not isinstance(reply_to, tuple) or len(reply_to) != 2:
+        raise BadRequest(f"reply_to is {reply_to!r}; give a job's id and a signal's name.", field="reply_to")
+    check_range(reply_to[0], "reply_to", 1, LARGEST_ID)
+    check_name(reply_to[1], "reply_to")
 
 
 def _refuse_both(options: Options, one: str, other: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kairos.errors import BadDefinition, UnknownAction
+from kairos.machine.call import Options
 from kairos.machine.definition import Machine
 
 
@@ -13,8 +14,9 @@ class Registry:
 
     def __init__(self) -> None:
         self._machines: dict[tuple[str, int], Machine] = {}
+        self._options: dict[tuple[str, int], Options] = {}
 
-    def add(self, machine: Machine) -> None:
+    def add(self, machine: Machine, options: Options | None = None) -> None:
         key = (machine.name, machine.version)
         if key in self._machines:
             raise BadDefinition(
@@ -22,6 +24,11 @@ class Registry:
                 "rename one, or raise its version."
             )
         self._machines[key] = machine
+        self._options[key] = options or Options()
+
+    def options(self, machine: Machine) -> Options:
+        """The scheduling options a machine was registered with."""
+        return self._options[machine.name, machine.version]
 
     def find(self, name: str, version: int) -> Machine | None:
         return self._machines.get((name, version))

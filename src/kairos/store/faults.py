@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import psycopg
 
-from kairos.errors import DatabaseUnavailable
+from kairos.errors import ConfigError, DatabaseUnavailable, KairosError
 
 # What a restarted, failed-over, full, read-only or vanished server looks like from here.
 UNAVAILABLE: tuple[type[BaseException], ...] = (
@@ -19,11 +19,16 @@ UNAVAILABLE: tuple[type[BaseException], ...] = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.InsufficientPrivilegeError,
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     psycopg.OperationalError,
     psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.InsufficientPrivilege,
 )
+
+# What connecting may raise besides: the drivers' answers to a URL that they cannot read.
+UNREACHABLE: tuple[type[BaseException], ...] = (*UNAVAILABLE, ValueError, psycopg.ProgrammingError)
 
 # Postgres chose us as the victim; the same statement may simply be sent again.
 RETRYABLE: tuple[type[BaseException], ...] = (
@@ -45,4 +50,16 @@ def unavailable(error: BaseException) -> DatabaseUnavailable:
     if isinstance(error, asyncpg.ReadOnlySQLTransactionError | psycopg.errors.ReadOnlySqlTransaction):
         return DatabaseUnavailable("Postgres is read-only here: point Kairos at the primary.")
     first_line = (str(error) or type(error).__name__).splitlines()[0]
+    if isinstance(error, asyncpg.InsufficientPrivilegeError | psycopg.errors.InsufficientPrivilege):
+        return DatabaseUnavailable(f"Postgres does not let this user work here: {first_line}")
     return DatabaseUnavailable(f"Postgres cannot be reached: {first_line}")
+
+
+def unreachable(error: BaseException) -> KairosError:
+    """Why there is no connection. What the drivers say of a bad URL may quote a password that was not escaped."""
+    if isinstance(error, OSError) or not isinstance(error, ValueError | psycopg.ProgrammingError):
+        return unavailable(error)
+    return ConfigError(
+        "The database URL is not understood: write postgresql://user:password@host:5432/name, "
+        "with special characters percent-encoded."
+    )

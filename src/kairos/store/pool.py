@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 
 from kairos.config import Settings
 from kairos.store import migrate
-from kairos.store.faults import RETRYABLE, UNAVAILABLE, unavailable
+from kairos.store.faults import RETRYABLE, UNAVAILABLE, UNREACHABLE, unavailable, unreachable
 from kairos.store.query import Query, Row, statements
 
 Connection: TypeAlias = asyncpg.Connection
@@ -44,8 +44,8 @@ class AsyncStore:
             self._pool = await asyncpg.create_pool(
                 self.url, min_size=1, max_size=self.settings.pool_size, reset=_keep_session, **self._options()
             )
-        except UNAVAILABLE as error:
-            raise unavailable(error) from error
+        except UNREACHABLE as error:
+            raise unreachable(error) from error
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -56,8 +56,8 @@ class AsyncStore:
         """A connection of one's own, outside the pool."""
         try:
             return await asyncpg.connect(url or self.url, **self._options())
-        except UNAVAILABLE as error:
-            raise unavailable(error) from error
+        except UNREACHABLE as error:
+            raise unreachable(error) from error
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[asyncpg.Connection]:
@@ -143,8 +143,8 @@ class SyncStore:
             connection = psycopg.connect(
                 self.url, autocommit=True, connect_timeout=10, application_name="kairos"
             )
-        except UNAVAILABLE as error:
-            raise unavailable(error) from error
+        except UNREACHABLE as error:
+            raise unreachable(error) from error
         if not self.settings.prepare:
             connection.prepare_threshold = None
         return connection
@@ -170,14 +170,26 @@ class SyncStore:
             return cursor.fetchall() if cursor.description else []
 
     def migrate(self) -> list[str]:
-        return migrate.migrate_sync(self.open(), self.settings.schema)
+        connection = self.open()
+        try:
+            return migrate.migrate_sync(connection, self.settings.schema)
+        except UNAVAILABLE as error:
+            raise unavailable(error) from error
 
     def check(self) -> None:
+        """Refuse to work on a schema this code was not written for, or on a standby."""
         there, version = migrate.version_query(self.settings.schema)
         connection = self.open()
-        row = connection.execute(there.encode()).fetchone()
-        found = None
-        if row is not None and row[0]:
-            row = connection.execute(version.encode()).fetchone()
-            found = None if row is None else row[0]
+        try:
+            found = self._value(connection, version) if self._value(connection, there) else None
+            standby = self._value(connection, "select pg_is_in_recovery()")
+        except UNAVAILABLE as error:
+            raise unavailable(error) from error
+        if standby:
+            raise unavailable(psycopg.errors.ReadOnlySqlTransaction())
         migrate.check(found)
+
+    @staticmethod
+    def _value(connection: psycopg.Connection, sql: str) -> Any:
+        row = connection.execute(sql.encode()).fetchone()
+        return None if row is None else row[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Any
 
 from kairos.machine.context import Signal
@@ -20,7 +19,6 @@ class Claim:
         "inbox",
         "key",
         "lease",
-        "picked_at",
         "queue",
         "reply_to",
         "state",
@@ -43,7 +41,6 @@ class Claim:
         key: str | None,
         timed_out: tuple[str, ...],
         reply_to: int | None,
-        picked_at: datetime,
         inbox: tuple[Signal, ...],
     ) -> None:
         self.queue = queue
@@ -57,7 +54,6 @@ class Claim:
         self.key = key
         self.timed_out = timed_out
         self.reply_to = reply_to
-        self.picked_at = picked_at
         self.inbox = inbox
         self.steps_ahead = 0
 
@@ -79,7 +75,6 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
             key,
             awaits,
             reply_to,
-            picked_at,
             inbox,
             *_,
             claimed,
@@ -97,7 +92,6 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
                 key,
                 tuple(awaits) if awaits else (),
                 reply_to,
-                picked_at,
                 _inbox(inbox) if inbox else (),
             )
 

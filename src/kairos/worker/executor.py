@@ -208,7 +208,7 @@ class Executor:
     async def _place(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
         if step.runs_in == "process":
             return await self._processes.run(machine, step, ctx, claim)
-        arguments: dict[str, Any] = dict(ctx.state) if machine.plain else {}
+        arguments: dict[str, Any] = vars(ctx.state) if machine.plain else {}
         positional = (ctx,) if machine.takes_context else ()
         if step.runs_in == "async":
             return await step.call(*positional, **arguments)

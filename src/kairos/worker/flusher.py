@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from functools import partial
-from typing import Any
 
 import structlog
 
 from kairos.fsm.lifecycle import STORED, JobState, Verb
+from kairos.store.columns import microseconds, plain, texts
 from kairos.store.faults import PASSING, REFUSED
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query, Row, drive
@@ -106,7 +104,7 @@ class Flusher(Loop):
                 continue
             self.committed += 1
             if row["status"] == _EXECUTING:
-                self._run_ahead(settlement, row["lease"], row["at"])
+                self._run_ahead(settlement, row["lease"])
                 continue
             self._leases.drop(claim.id)
             if claim.key is not None:
@@ -124,7 +122,7 @@ class Flusher(Loop):
         rows = await unit.commit(lambda: settle_all(self._worker, [settlement]))
         await self._acknowledge([settlement], rows)
 
-    def _run_ahead(self, settlement: Settlement, lease: int, at: datetime) -> None:
+    def _run_ahead(self, settlement: Settlement, lease: int) -> None:
         claim = settlement.claim
         assert settlement.step is not None
         consumed = set(settlement.consumed)
@@ -134,7 +132,6 @@ class Flusher(Loop):
         claim.attempt = 0
         claim.timed_out = ()
         claim.inbox = tuple(signal for signal in claim.inbox if signal.id not in consumed)
-        claim.picked_at = at
         claim.steps_ahead += 1
         self._leases.hold(claim)
         self._go_on(claim)
@@ -183,30 +180,26 @@ async def open_keys(store: AsyncStore, keys: list[str]) -> None:
 
 
 def settle_query(worker: str, batch: Sequence[Settlement]) -> Query:
-    columns: tuple[list[Any], ...] = tuple([] for _ in range(14))
-    consumed: list[int] = []
-    for each in batch:
-        claim = each.claim
-        row = (
-            claim.id,
-            claim.lease,
-            each.verb,
-            each.status,
-            claim.step,
-            claim.attempt,
-            each.step,
-            each.state,
-            each.result,
-            each.delay,
-            each.error_code,
-            each.error,
-            claim.picked_at,
-            each.ahead,
-        )
-        for column, value in zip(columns, row, strict=True):
-            column.append(value)
-        consumed += each.consumed
-    return Query("settle_jobs", (*columns, consumed, worker))
+    claims = [each.claim for each in batch]
+    return Query(
+        "settle_jobs",
+        (
+            plain([claim.id for claim in claims]),
+            plain([claim.lease for claim in claims]),
+            plain([each.verb for each in batch]),
+            texts([claim.step for claim in claims]),
+            plain([claim.attempt for claim in claims]),
+            texts([each.step for each in batch]),
+            texts([each.state for each in batch]),
+            texts([each.result for each in batch]),
+            microseconds(each.delay for each in batch),
+            texts([each.error_code for each in batch]),
+            texts([each.error for each in batch]),
+            plain([each.ahead or None for each in batch]),
+            [signal for each in batch for signal in each.consumed],
+            worker,
+        ),
+    )
 
 
 def park_query(worker: str, batch: Sequence[Settlement]) -> Query:
@@ -214,15 +207,14 @@ def park_query(worker: str, batch: Sequence[Settlement]) -> Query:
     return Query(
         "park_jobs",
         (
-            [claim.id for claim in claims],
-            [claim.lease for claim in claims],
-            [claim.step for claim in claims],
-            [claim.attempt for claim in claims],
-            [each.state for each in batch],
-            [json.dumps(each.awaits) for each in batch],
-            [each.timeout for each in batch],
-            [each.then for each in batch],
-            [claim.picked_at for claim in claims],
+            plain([claim.id for claim in claims]),
+            plain([claim.lease for claim in claims]),
+            texts([claim.step for claim in claims]),
+            plain([claim.attempt for claim in claims]),
+            texts([each.state for each in batch]),
+            texts([texts(each.awaits) for each in batch]),
+            microseconds(each.timeout for each in batch),
+            texts([each.then for each in batch]),
             [signal for each in batch for signal in each.consumed],
             worker,
         ),

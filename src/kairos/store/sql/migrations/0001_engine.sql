@@ -58,6 +58,7 @@ create table kairos.gen_durable (
   inserted_at         timestamptz not null,
   updated_at          timestamptz not null,
   started_at          timestamptz,
+  picked_at           timestamptz,                      -- when its present or last run began
   completed_at        timestamptz,
 
   constraint completed_iff_terminal check (

@@ -4,15 +4,17 @@
 with input as materialized (
   select
     nextval('kairos.gen_durable_id_seq') as id, u.*,
-    coalesce(u.run_at, kairos.now() + u.delay, kairos.now()) as eligible_at
+    coalesce(u.run_at, kairos.now() + u.delay * interval '1 microsecond', kairos.now()) as eligible_at,
+    convert_to(u.unique_name, 'UTF8') as unique_key
   from unnest(
-    $1::text[], $2::int[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[], $8::boolean[],
-    $9::timestamptz[], $10::interval[], $11::interval[], $12::timestamptz[], $13::bytea[], $14::text[],
-    $15::bigint[], $16::text[], $17::bigint[], $18::text[], $19::smallint[]
+    $1::text::text[], $2::text::int[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::smallint[],
+    $7::text::text[], $8::text::boolean[], $9::text::timestamptz[], $10::text::bigint[], $11::text::bigint[],
+    $12::text::timestamptz[], $13::text::text[], $14::text::text[], $15::text::bigint[], $16::text::text[],
+    $17::text::text[], $18::text::smallint[]
   ) with ordinality as u (
     fsm, fsm_version, step, state, queue, priority, partition_key, ordered,
-    run_at, delay, ttl, expires_at, unique_key, unique_scope,
-    reply_to, reply_name, retry_of, tags, max_reaps, place
+    run_at, delay, ttl, expires_at, unique_name, unique_scope,
+    reply_to, reply_name, tags, max_reaps, place
   )
 ), line as (
   select i.id, row_number() over (partition by i.partition_key order by i.priority, i.eligible_at, i.place) as place,
@@ -26,13 +28,13 @@ with input as materialized (
 ), inserted as (
   insert into kairos.gen_durable (
     id, fsm, fsm_version, step, state, queue, priority, partition_key, ordered, held, eligible_at, expires_at,
-    unique_key, unique_scope, reply_to, reply_name, retry_of, tags, max_reaps, inserted_at, updated_at
+    unique_key, unique_scope, reply_to, reply_name, tags, max_reaps, inserted_at, updated_at
   ) overriding system value
   select
-    i.id, i.fsm, i.fsm_version, i.step, i.state::jsonb, i.queue, i.priority, i.partition_key, i.ordered,
-    coalesce(l.place > 1 or l.behind, false), i.eligible_at, coalesce(i.expires_at, i.eligible_at + i.ttl),
-    i.unique_key, i.unique_scope::kairos.durable_status[], i.reply_to, i.reply_name, i.retry_of,
-    i.tags::text[], i.max_reaps, kairos.now(), kairos.now()
+    i.id, i.fsm, i.fsm_version, i.step, i.state::jsonb, i.queue, i.priority, i.partition_key, coalesce(i.ordered, false),
+    coalesce(l.place > 1 or l.behind, false), i.eligible_at, coalesce(i.expires_at, i.eligible_at + i.ttl * interval '1 microsecond'),
+    i.unique_key, coalesce(i.unique_scope::kairos.durable_status[], '{}'), i.reply_to, i.reply_name,
+    coalesce(i.tags::text[], '{}'), i.max_reaps, kairos.now(), kairos.now()
   from input i left join line l on l.id = i.id
   order by i.unique_key, i.place
   on conflict (unique_guard) where unique_guard is not null do nothing

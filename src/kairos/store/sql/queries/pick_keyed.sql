@@ -36,14 +36,14 @@ with places as materialized (
   update kairos.gen_durable g set
     status = 'executing', held = false, key_slot = t.slot, lease = g.lease + 1, locked_by = $3,
     lease_expires_at = kairos.now() + $4::interval, started_at = coalesce(g.started_at, kairos.now()),
-    updated_at = kairos.now(),
+    picked_at = kairos.now(), updated_at = kairos.now(),
     unique_key = case when g.unique_scope = '{runnable}' then null else g.unique_key end
   from takable t where g.id = t.id
-  returning g.*
+  returning g.id, g.lease, g.fsm, g.fsm_version, g.step, g.state, g.attempt, g.partition_key, g.awaits, g.reply_to,
+    g.signalled, g.priority, g.eligible_at
 )
 select
   c.id, c.lease, c.fsm, c.fsm_version, c.step, c.state::text as state, c.attempt, c.partition_key, c.awaits, c.reply_to,
-  c.updated_at as picked_at,
   case when c.signalled then (
     select jsonb_agg(jsonb_build_object('id', s.id, 'name', s.name, 'payload', s.payload) order by s.id)::text
     from kairos.signals s where s.target_id = c.id and s.consumed_at is null

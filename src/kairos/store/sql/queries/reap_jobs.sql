@@ -3,7 +3,7 @@
 -- Guard: lease_expires_at <= now, the complement of renew_leases. Index: gen_durable_lease.
 -- $1 limit, $2 the dead worker or null, $3 who reaps.
 with lost as materialized (
-  select g.id, g.locked_by, g.updated_at as picked_at from kairos.gen_durable g
+  select g.id, g.locked_by from kairos.gen_durable g
   where g.status = 'executing'
     and case when $2::text is null then g.lease_expires_at <= kairos.now() else g.locked_by = $2::text end
   order by g.id
@@ -20,7 +20,7 @@ with lost as materialized (
     attempt = g.attempt + 1, reaps = g.reaps + 1, eligible_at = kairos.now(),
     locked_by = null, lease_expires_at = null, updated_at = kairos.now()
   from lost where g.id = lost.id
-  returning g.id, g.status, g.queue, g.step, g.attempt, g.partition_key, g.last_error, lost.locked_by, lost.picked_at
+  returning g.id, g.status, g.queue, g.step, g.attempt, g.partition_key, g.last_error, lost.locked_by, g.picked_at
 ), recorded as (
   insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, actor, reason, started_at, at)
   select r.id, row.verb, 'running', row.to_state, r.step, r.attempt - 1, r.locked_by, $3, row.reason, r.picked_at,

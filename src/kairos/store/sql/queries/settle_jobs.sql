@@ -1,17 +1,20 @@
 -- settle_jobs: executing -> runnable, done, failed or cancelled, a batch, with its history.
--- Guard: id, lease and status; a row that comes back missing is stale. A requested cancel turns every
+-- Guard: id, lease and worker (locked_by is set iff executing; naming the status itself would invite the planner
+-- to walk the dead entries of gen_durable_lease); a row that comes back missing is stale. A requested cancel turns every
 -- outcome that would go on into `yield`; run-ahead keeps the claim unless the TTL has closed.
 -- Index: gen_durable_pkey.
 with outcome as materialized (
-  select * from unnest(
-    $1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::int[], $7::text[],
-    $8::text[], $9::text[], $10::interval[], $11::text[], $12::text[], $13::timestamptz[], $14::boolean[]
-  ) as o (id, lease, verb, status, ran, attempt, step, state, result, delay, error_code, error, picked_at, ahead)
+  select o.*, o.verb in ('next', 'replay', 'retry', 'release') as goes_on
+  from unnest(
+    $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::int[], $6::text::text[],
+    $7::text::text[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::boolean[]
+  ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead)
 ), settled as (
   update kairos.gen_durable g set
     status = (case
-      when o.status <> 'runnable' then o.status
-      when g.cancel_requested_at is not null then 'cancelled'
+      when o.verb = 'done' then 'done'
+      when o.verb = 'stop' then 'failed'
+      when o.verb = 'yield' or g.cancel_requested_at is not null then 'cancelled'
       when o.ahead and (g.expires_at is null or g.expires_at > kairos.now()) then 'executing'
       else 'runnable' end)::kairos.durable_status,
     locked_by = case
@@ -20,9 +23,7 @@ with outcome as materialized (
     lease_expires_at = case
       when o.ahead and g.cancel_requested_at is null and (g.expires_at is null or g.expires_at > kairos.now())
       then g.lease_expires_at end,
-    completed_at = case
-      when o.status <> 'runnable' or g.cancel_requested_at is not null
-      then kairos.now() end,
+    completed_at = case when not o.goes_on or g.cancel_requested_at is not null then kairos.now() end,
     -- A new token for each step of a run-ahead: the same commit sent twice finds the second time stale.
     lease = case when o.ahead then g.lease + 1 else g.lease end,
     step = coalesce(o.step, g.step),
@@ -31,35 +32,37 @@ with outcome as materialized (
     result = coalesce(o.result::jsonb, g.result),
     attempt = case o.verb when 'next' then 0 when 'replay' then g.attempt + 1 when 'retry' then g.attempt + 1
                           else g.attempt end,
-    eligible_at = case when o.status = 'runnable' then kairos.now() + o.delay else g.eligible_at end,
+    eligible_at = case when o.goes_on
+      then kairos.now() + coalesce(o.delay, 0) * interval '1 microsecond' else g.eligible_at end,
     error_code = case o.verb when 'next' then null when 'done' then null else coalesce(o.error_code, g.error_code) end,
     last_error = case o.verb when 'next' then null when 'done' then null else coalesce(o.error, g.last_error) end,
     awaits = null, await_until = null, await_then = null,
+    picked_at = case when o.ahead then kairos.now() else g.picked_at end,
     updated_at = kairos.now()
   from outcome o
-  where g.id = o.id and g.lease = o.lease and g.status = 'executing'
-  returning g.id, g.status, g.lease, g.partition_key
+  where g.id = o.id and g.lease = o.lease and g.locked_by = $14
+  returning g.id, g.status, g.lease, g.partition_key,
+    o.verb, o.goes_on, o.ran, o.attempt, o.delay, o.error, g.picked_at
 ), consumed as (
   update kairos.signals s set consumed_at = kairos.now()
-  where s.id = any ($15::bigint[]) and s.target_id in (select settled.id from settled)
+  where cardinality($13::bigint[]) > 0
+    and s.id = any ($13::bigint[]) and s.target_id in (select settled.id from settled)
 ), recorded as (
   insert into kairos.history
     (job_id, verb, from_state, to_state, step, attempt, worker, reason, started_at, at)
-  select o.id, row.verb, row.from_state, row.to_state, o.ran, o.attempt, $16, row.reason, o.picked_at, kairos.now()
+  select s.id,
+    case when s.status = 'cancelled' then 'yield' when s.verb = 'retry' then 'fail' else s.verb end,
+    'running',
+    case when s.status = 'cancelled' then 'cancelled' when s.verb = 'retry' then 'failed'
+         when not s.goes_on then kairos.job_state(s.status, s.picked_at, s.picked_at)
+         when s.delay > 0 then 'scheduled' else 'pending' end,
+    s.ran, s.attempt, $14, s.error, s.picked_at, kairos.now()
   from settled s
-  join outcome o on o.id = s.id
-  cross join lateral (values
-    (1,
-     case when s.status = 'cancelled' then 'yield' when o.verb = 'retry' then 'fail' else o.verb end,
-     'running',
-     case when s.status = 'cancelled' then 'cancelled' when o.verb = 'retry' then 'failed'
-          when o.verb = 'replay' and o.delay > interval '0' then 'scheduled'
-          when o.status = 'runnable' then 'pending'
-          else kairos.job_state(s.status, kairos.now(), kairos.now()) end,
-     o.error),
-    (2, 'retry', 'failed', case when o.delay > interval '0' then 'scheduled' else 'pending' end, null)
-  ) as row (part, verb, from_state, to_state, reason)
-  where row.part = 1 or (o.verb = 'retry' and s.status <> 'cancelled')
-  order by o.id, row.part
+  union all
+  -- An automatic retry passes through `failed` inside this commit: its second row.
+  select s.id, 'retry', 'failed', case when s.delay > 0 then 'scheduled' else 'pending' end,
+    s.ran, s.attempt, $14, null, null, kairos.now()
+  from settled s
+  where s.verb = 'retry' and s.status <> 'cancelled'
 )
-select s.id, s.status::text as status, s.lease, s.partition_key, kairos.now() as at from settled s
+select s.id, s.status::text as status, s.lease, s.partition_key from settled s

@@ -1,0 +1,40 @@
+"""What a name, a number, an id and an instant must be to be stored: checked at the door, with the field named."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from kairos.errors import BadRequest
+
+MAX_NAME = 255
+# bigint: an id beyond it names no job.
+LARGEST_ID = 2**63 - 1
+
+
+def check_name(value: Any, field: str) -> None:
+    """Text of 1 to 255 characters that Postgres can store and a terminal can show."""
+    if not isinstance(value, str) or not value:
+        raise BadRequest(f"{field} is {value!r}; it must be text of 1 to {MAX_NAME} characters.", field=field)
+    if len(value) > MAX_NAME:
+        raise BadRequest(f"{field} has {len(value)} characters; the limit is {MAX_NAME}.", field=field)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise BadRequest(
+            f"{field} contains half a surrogate pair, which is not text.", field=field
+        ) from error
+    if any(ord(letter) < 32 for letter in value):
+        raise BadRequest(f"{field} contains a control character.", field=field)
+
+
+def check_range(value: Any, field: str, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadRequest(
+            f"{field} is {value!r}; it must be a whole number from {least} to {most}.", field=field
+        )
+
+
+def check_instant(value: Any, field: str) -> None:
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise BadRequest(f"{field} is {value!r}; it must be a datetime with a time zone.", field=field)
