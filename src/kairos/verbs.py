@@ -35,15 +35,17 @@ def enqueue(call: Call) -> Verb[Job]:
 
 def enqueue_many(calls: Iterable[Call]) -> Verb[list[Job]]:
     """Insert many jobs in one statement; each answer says by `is_new` whether it was inserted or already there."""
+    # In the order of unique keys: two batches that share some take them in the same order, and cannot deadlock.
     batch = list(calls)
+    order = sorted(range(len(batch)), key=lambda place: batch[place].options.unique or "")
     if not batch:
         return []
-    answer = yield insert(batch)
-    jobs: list[Job | None] = [_new_job(call, row) for call, row in zip(batch, answer, strict=True)]
-    for place, job in enumerate(jobs):
-        if job is None:
-            jobs[place] = yield from _holder(batch[place], answer[place]["id"])
-    return [job for job in jobs if job is not None]
+    answer = yield insert([batch[place] for place in order])
+    jobs: list[Any] = [None] * len(batch)
+    for place, row in zip(order, answer, strict=True):
+        call = batch[place]
+        jobs[place] = _new_job(call, row) if row["is_new"] else (yield from _holder(call, row["id"]))
+    return jobs
 
 
 def insert(batch: Sequence[Call]) -> Query:
@@ -307,9 +309,7 @@ def _holder(call: Call, job_id: int | None) -> Generator[Query | Pause, Sequence
     return replace(rows.job(found[0]), is_new=False)
 
 
-def _new_job(call: Call, row: Row) -> Job | None:
-    if not row["is_new"]:
-        return None
+def _new_job(call: Call, row: Row) -> Job:
     options = call.options
     return Job(
         id=row["id"],

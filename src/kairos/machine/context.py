@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
-if TYPE_CHECKING:
-    from kairos.machine.call import Call
+from kairos.errors import BadRequest
+from kairos.machine.call import Call
+from kairos.machine.names import check_name
 
 S = TypeVar("S")
 
@@ -124,6 +125,13 @@ class Context(Generic[S]):
 
     def spawn(self, *calls: Call, reply: str | None = None) -> None:
         """Enqueue children in the outcome's commit; with `reply`, each sends that signal here when it ends."""
+        for call in calls:
+            if not isinstance(call, Call):
+                raise BadRequest(
+                    f"ctx.spawn takes calls such as send.call(user_id=7), not {call!r}.", field="calls"
+                )
+        if reply is not None:
+            check_name(reply, "reply")
         self.spawned.extend((call, reply) for call in calls)
 
 

@@ -39,7 +39,7 @@ class _Inline:
         self._claims: deque[Claim] = deque()
         self._leases = Leases(1000)
         self._executor = Executor(app.registry, 1, self._submit, self._commit_own, runtime=self)
-        self._flusher = Flusher(self._store, NAME, self._leases, self._claims.appendleft, lambda: None)
+        self._flusher = Flusher(self._store, NAME, self._leases, self._claims.appendleft, lambda _: None)
         self._sweeper = Sweeper(self._store, NAME)
         self.finished = 0
         self.load = 0

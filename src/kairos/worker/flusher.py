@@ -24,7 +24,7 @@ from kairos.worker.transaction import StepTransaction
 log = structlog.get_logger("kairos.worker")
 
 MAX_BATCH = 500
-_EXECUTING = STORED[JobState.RUNNING]
+_EXECUTING, _RUNNABLE = STORED[JobState.RUNNING], STORED[JobState.PENDING]
 
 
 class Flusher(Loop):
@@ -38,7 +38,7 @@ class Flusher(Loop):
         worker: str,
         leases: Leases,
         go_on: Callable[[Claim], None],
-        settled: Callable[[], None],
+        settled: Callable[[bool], None],
     ) -> None:
         super().__init__()
         self._store = store
@@ -111,7 +111,7 @@ class Flusher(Loop):
                 keys.add(claim.key)
         if keys:
             await open_keys(self._store, sorted(keys))
-        self._settled()
+        self._settled(bool(keys) or any(row["status"] == _RUNNABLE for row in rows))
 
     async def commit_own(self, settlement: Settlement, unit: StepTransaction) -> None:
         """Commit an outcome together with what its step wrote in `ctx.transaction()`.

@@ -20,6 +20,7 @@ log = structlog.get_logger("kairos.worker")
 MAX_BATCH = 200
 # How far ahead of the lanes to claim: what they will get through in this time, so slow jobs are never hoarded.
 _AHEAD_SECONDS = 0.03
+_NOW = timedelta(0)
 
 
 class Picker(Loop):
@@ -52,6 +53,8 @@ class Picker(Loop):
         self._key_limited: set[str] = set()
         self._wait = 0.0
         self._in_doubt = False
+        self._full = False
+        self._look = True
         self._pace = Pace()
         self.stopped = False
 
@@ -59,28 +62,43 @@ class Picker(Loop):
         # The answer to a pick may have been lost on the way: what it claimed must be given back.
         self._in_doubt = True
 
+    def look(self) -> None:
+        """There may be something to pick."""
+        self._look = True
+        self.wake()
+
+    def settled(self, more: bool) -> None:
+        """A commit made room, and perhaps (`more`) put jobs back into their queues."""
+        if more or self._full:
+            self.look()
+
     async def tick(self) -> float:
+        """Pick from every queue after a hint; without one, first ask in one statement which have anything."""
         if self.stopped:
             return 3600.0
         if self._in_doubt:
             await self._release_unheld()
         self._pace.measure(self._executor.finished)
+        self._full = self._total_room() <= 0
+        if self._full:
+            return self._poll  # the next commit wakes us
+        hinted, self._look = self._look, False
         self._wait = self._poll
-        claimed = False
-        for queue in list(self._order):
+        queues = list(self._order) if hinted else self._due(await self.refresh())
+        for queue in queues:
             room = self._room(queue)
-            if room > 0 and await self.pick(queue, room):
-                claimed = True
-                self._order.remove(queue)
+            if room <= 0:
+                self._full = True
+            elif await self.pick(queue, room):
+                self._look = True
+                self._order.remove(queue)  # the others have their turn first
                 self._order.append(queue)
-        if self._total_room() <= 0:
-            return self._poll  # a finished job wakes us
-        if claimed:
+        if self._look:
             return 0.0
-        return min(self._wait, await self._next_due())
+        return min(self._wait, await self._next_due() if hinted else self._nap)
 
     async def pick(self, queue: str, room: int) -> bool:
-        """Whether the queue gave anything, so that it is worth asking again."""
+        """Claim up to `room` jobs; answers whether there may be more."""
         if queue in self._limited:
             claims, met = await self._pick_limited(queue, room)
         else:
@@ -93,7 +111,7 @@ class Picker(Loop):
         for claim in claims:
             self._leases.hold(claim)
             self._executor.add(claim)
-        return bool(claims) or met >= room
+        return met >= room
 
     async def _pick_keyed(self, queue: str, candidates: Sequence[Row]) -> list[Claim]:
         async with self._store.transaction() as connection:
@@ -146,7 +164,7 @@ class Picker(Loop):
                 claims += await self._pick_keyed_on(connection, queue, candidates)
             if claims:
                 await self._store.on(connection, Query("spend_queue", (queue, len(claims))))
-            return claims, len(candidates) if not claims else 0
+            return claims, room if len(rows) >= admission[0]["admitted"] else 0
 
     async def refresh(self) -> Sequence[Row]:
         """Learn what the settings of the queues are now, and when each has something."""
@@ -155,8 +173,18 @@ class Picker(Loop):
         self._key_limited = {row["name"] for row in rows if row["key_limited"]}
         return rows
 
+    def _due(self, rows: Sequence[Row]) -> list[str]:
+        self._nap = self._until_due(rows)
+        return [
+            row["name"]
+            for row in rows
+            if row["wait"] is not None and row["wait"] <= _NOW and not row["paused"]
+        ]
+
     async def _next_due(self) -> float:
-        rows = await self.refresh()
+        return self._until_due(await self.refresh())
+
+    def _until_due(self, rows: Sequence[Row]) -> float:
         waits: list[float] = [
             row["wait"].total_seconds()
             for row in rows

@@ -6,9 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from pydantic import ValidationError
-from pydantic_core import PydanticSerializationError
-
 from kairos import codec
 from kairos.errors import BadOutcome, KairosError, UnknownStep
 from kairos.fsm.lifecycle import Status, Verb
@@ -55,16 +52,14 @@ def settle(
 
     Anything that breaks the contract becomes a named failure; nothing raises from here.
     """
-    outcome = _outcome(machine, claim, returned)
     try:
-        settlement = _decide(claim, machine, outcome, error)
-    except (KairosError, ValidationError, PydanticSerializationError) as broken:
+        settlement = _decide(claim, machine, _outcome(machine, claim, returned, error), error)
+        if ctx is not None:
+            settlement.consumed = ctx.taken
+            if settlement.status is not Status.FAILED:
+                settlement.children = [_child(claim, call, reply) for call, reply in ctx.spawned]
+    except Exception as broken:  # noqa: BLE001 (an outcome holds what users put there)
         return failure(claim, broken)
-    if ctx is not None:
-        settlement.consumed = ctx.taken
-        settlement.children = [_child(claim, call, reply) for call, reply in ctx.spawned]
-    if settlement.children and settlement.status in (Status.FAILED, Status.CANCELLED):
-        settlement.children = []
     return settlement
 
 
@@ -97,20 +92,23 @@ def error_text(error: BaseException) -> str:
     return codec.printable(f"{name}: {said}" if said else name)
 
 
-def _outcome(machine: Machine, claim: Claim, returned: Any) -> Outcome | BadOutcome:
+def _outcome(machine: Machine, claim: Claim, returned: Any, error: BaseException | None) -> Outcome:
     if isinstance(returned, OUTCOMES):
         return returned
+    if error is not None:
+        raise BadOutcome(
+            f"The handle of {machine.name!r} answered with {type(returned).__name__}; "
+            f"return Next, Replay, Await, Done or Stop. The error was {error_text(error)}"
+        )
     if machine.plain:
         return Done(returned)
-    return BadOutcome(
+    raise BadOutcome(
         f"Step {claim.step!r} of {machine.name!r} returned {type(returned).__name__}; "
         "return Next, Replay, Await, Done or Stop."
     )
 
 
-def _decide(
-    claim: Claim, machine: Machine, outcome: Outcome | BadOutcome, error: BaseException | None
-) -> Settlement:
+def _decide(claim: Claim, machine: Machine, outcome: Outcome, error: BaseException | None) -> Settlement:
     said = None if error is None else error_text(error)
     match outcome:
         case Done(result):
@@ -148,14 +146,19 @@ def _decide(
                 awaits=names,
                 timeout=outcome.wait,
                 then=then,
+                error=said,
             )
         case Stop(reason):
-            code, text = (
-                ("STOPPED", codec.printable(str(reason))) if error is None else (error_code(error), said)
-            )
-            return Settlement(claim, Verb.STOP, Status.FAILED, error_code=code, error=text)
-        case BadOutcome():
-            raise outcome
+            code = "STOPPED" if error is None else error_code(error)
+            return Settlement(claim, Verb.STOP, Status.FAILED, error_code=code, error=_why(reason, said))
+
+
+def _why(reason: Any, said: str | None) -> str:
+    """The reason of a Stop, and the error it answers where that says more."""
+    given = codec.printable(str(reason))
+    if said is None or given == said:
+        return given
+    return said if reason == Stop().reason else codec.printable(f"{given} (after {said})")
 
 
 def _check_step(machine: Machine, claim: Claim, step: str, *, declared: bool = True) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import structlog
 
@@ -16,15 +17,16 @@ log = structlog.get_logger("kairos.worker")
 
 BATCH = 500
 _KEYS = 200
+_NOW = timedelta(0)
 
 
 class Sweeper(Loop):
-    """One look at the agenda every `interval`; a statement only for what is on it."""
+    """A look at the agenda at least every `interval`, and at each deadline on it; a statement only for what is due."""
 
     name = "sweeper"
 
     def __init__(
-        self, store: AsyncStore, worker: str, interval: float = 1.0, freed: Callable[[], None] = lambda: None
+        self, store: AsyncStore, worker: str, interval: float = 2.0, freed: Callable[[], None] = lambda: None
     ) -> None:
         super().__init__()
         self._store = store
@@ -35,17 +37,25 @@ class Sweeper(Loop):
 
     async def tick(self) -> float:
         agenda = (await self._store.run(Query("agenda")))[0]
-        full = False
-        if agenda["reap"]:
-            full |= await self._reap()
-        if agenda["expire"]:
-            full |= await self._expire()
-        if agenda["timeout"]:
-            full |= len(await self._store.run(Query("timeout_jobs", (BATCH,)))) == BATCH
-            self._freed()
         if agenda["held"]:
             await self._open_held()
-        return 0.0 if full else self._interval
+        full = False
+        wait = self._interval
+        for name, sweep in (("reap", self._reap), ("expire", self._expire), ("timeout", self._time_out)):
+            until = agenda[name]
+            if until is None:
+                continue
+            if until <= _NOW:
+                full |= await sweep()
+            else:
+                wait = min(wait, until.total_seconds())
+        return 0.0 if full else wait
+
+    async def _time_out(self) -> bool:
+        rows = await self._store.run(Query("timeout_jobs", (BATCH,)))
+        if rows:
+            self._freed()
+        return len(rows) == BATCH
 
     async def _reap(self) -> bool:
         rows = await self._store.run(Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}")))

@@ -98,7 +98,7 @@ class Worker:
         self.picker = Picker(
             store, self.name, queues, settings.concurrency, self.executor, self._leases, lease, poll
         )
-        self.flusher = Flusher(store, self.name, self._leases, self._go_on, self.picker.wake)
+        self.flusher = Flusher(store, self.name, self._leases, self._go_on, self.picker.settled)
         self.flusher.failed = self.picker.failed  # type: ignore[method-assign]
         self._beat = Beat(
             store,
@@ -107,7 +107,7 @@ class Worker:
             sorted({machine.name for machine in self._registry}),
             settings.concurrency,
         )
-        self._listener = Listener(store, frozenset(queues), self.picker.wake, self.request_stop)
+        self._listener = Listener(store, frozenset(queues), self.picker.look, self.request_stop)
         self._guardian = Guardian(
             store, self.name, self._leases, lease.total_seconds(), self._lost, self._cancel_all
         )
@@ -117,7 +117,7 @@ class Worker:
             self._listener,
             self.progress_loop,
             CancelWatch(store, self.executor, self.request_stop),
-            Sweeper(store, self.name, max(poll, 1.0), self.picker.wake),
+            Sweeper(store, self.name, freed=self.picker.look),
             Pruner(store, duration(settings.retention, "retention")),
             self.picker,
         ]

@@ -1,5 +1,6 @@
 -- insert_jobs: nothing -> runnable, a batch in one statement; a taken unique key inserts nothing.
--- Guard: the unique index on unique_guard, which sees both the table and the batch itself.
+-- Guard: the unique index on unique_guard, which sees both the table and the batch itself. The caller sends the
+-- batch in the order of its unique keys, so that two batches take them in the same order.
 -- Index: gen_durable_held (a row behind a line of held rows joins the line and stays out of the pick index).
 with input as materialized (
   select
@@ -11,41 +12,45 @@ with input as materialized (
     $7::text::text[], $8::text::boolean[], $9::text::timestamptz[], $10::text::bigint[], $11::text::bigint[],
     $12::text::timestamptz[], $13::text::text[], $14::text::text[], $15::text::bigint[], $16::text::text[],
     $17::text::text[], $18::text::smallint[]
-  ) with ordinality as u (
+  ) as u (
     fsm, fsm_version, step, state, queue, priority, partition_key, ordered,
     run_at, delay, ttl, expires_at, unique_name, unique_scope,
-    reply_to, reply_name, tags, max_reaps, place
+    reply_to, reply_name, tags, max_reaps
   )
-), line as (
-  select i.id, row_number() over (partition by i.partition_key order by i.priority, i.eligible_at, i.place) as place,
-    exists (
-      select from kairos.gen_durable g
-      where g.partition_key = i.partition_key and g.status = 'runnable' and g.held
-        and (g.priority, g.eligible_at) <= (i.priority, i.eligible_at)
-    ) as behind
+), line as materialized (
+  select i.id, i.partition_key, i.priority, i.eligible_at,
+    row_number() over (partition by i.partition_key order by i.priority, i.eligible_at, i.id) as place
   from input i
   where i.partition_key is not null and i.eligible_at <= kairos.now()
+), behind as (
+  select l.id from line l
+  where l.place > 1 or exists (
+    select from kairos.gen_durable g
+    where g.partition_key = l.partition_key and g.status = 'runnable' and g.held
+      and (g.priority, g.eligible_at) <= (l.priority, l.eligible_at)
+  )
 ), inserted as (
   insert into kairos.gen_durable (
     id, fsm, fsm_version, step, state, queue, priority, partition_key, ordered, held, eligible_at, expires_at,
     unique_key, unique_scope, reply_to, reply_name, tags, max_reaps, inserted_at, updated_at
   ) overriding system value
   select
-    i.id, i.fsm, i.fsm_version, i.step, i.state::jsonb, i.queue, i.priority, i.partition_key, coalesce(i.ordered, false),
-    coalesce(l.place > 1 or l.behind, false), i.eligible_at, coalesce(i.expires_at, i.eligible_at + i.ttl * interval '1 microsecond'),
+    i.id, i.fsm, i.fsm_version, i.step, i.state::jsonb, i.queue, i.priority, i.partition_key,
+    coalesce(i.ordered, false), i.id in (select behind.id from behind),
+    i.eligible_at, coalesce(i.expires_at, i.eligible_at + i.ttl * interval '1 microsecond'),
     i.unique_key, coalesce(i.unique_scope::kairos.durable_status[], '{}'), i.reply_to, i.reply_name,
     coalesce(i.tags::text[], '{}'), i.max_reaps, kairos.now(), kairos.now()
-  from input i left join line l on l.id = i.id
-  order by i.unique_key, i.place
+  from input i
   on conflict (unique_guard) where unique_guard is not null do nothing
   returning id, unique_key, expires_at
 )
 select
-  i.place, coalesce(n.id, same.id, holder.id) as id, n.id is not null as is_new,
-  i.eligible_at, n.expires_at, kairos.now() as inserted_at,
+  case when n.id is not null then n.id else coalesce(
+    (select same.id from inserted same where same.unique_key = i.unique_key),
+    (select holder.id from kairos.gen_durable holder where holder.unique_guard = i.unique_key)
+  ) end as id,
+  n.id is not null as is_new, i.eligible_at, n.expires_at, kairos.now() as inserted_at,
   kairos.job_state('runnable', i.eligible_at, kairos.now()) as state
 from input i
 left join inserted n on n.id = i.id
-left join inserted same on same.unique_key = i.unique_key and n.id is null
-left join kairos.gen_durable holder on holder.unique_guard = i.unique_key and n.id is null
-order by i.place
+order by i.id
