@@ -132,6 +132,11 @@ class Context(Generic[S]):
                 )
         if reply is not None:
             check_name(reply, "reply")
+            if any(call.options.unique for call in calls):
+                raise BadRequest(
+                    "A child whose unique key is taken would never be made, and never reply: leave out one of them.",
+                    field="reply",
+                )
         self.spawned.extend((call, reply) for call in calls)
 
 
