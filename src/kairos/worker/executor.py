@@ -16,6 +16,7 @@ from kairos.machine.context import Context, Runtime
 from kairos.machine.definition import Machine, Step
 from kairos.machine.outcome import Stop
 from kairos.machine.registry import Registry
+from kairos.store.faults import REFUSED
 from kairos.worker.claim import Claim
 from kairos.worker.processes import ProcessLanes
 from kairos.worker.settle import Settlement, cancelled, failure, release, settle
@@ -55,7 +56,9 @@ class Executor:
         submit: Callable[[Settlement], None],
         commit: Callable[[Settlement, Any], Awaitable[None]],
         runtime: Runtime | None = None,
+        on_death: Callable[[asyncio.Task[Any]], None] = lambda _: None,
     ) -> None:
+        self._on_death = on_death
         self._registry = registry
         self._concurrency = concurrency
         self._submit = submit
@@ -94,6 +97,7 @@ class Executor:
             lane = asyncio.get_running_loop().create_task(self._lane())
             self._lanes.add(lane)
             lane.add_done_callback(self._lanes.discard)
+            lane.add_done_callback(self._on_death)
 
     def take_back(self) -> list[Claim]:
         """The claims that no lane has begun."""
@@ -163,17 +167,22 @@ class Executor:
             del self.running[claim.id]
         if ctx.unit is not None and ctx.unit.is_open:
             if settlement.error is None and not running.lost:
-                await self._commit_own(settlement, ctx.unit)
-                return None
+                return await self._commit_own(settlement, machine, ctx)
             await ctx.unit.rollback()
         return None if running.lost else settlement
 
-    async def _commit_own(self, settlement: Settlement, unit: Any) -> None:
+    async def _commit_own(
+        self, settlement: Settlement, machine: Machine, ctx: Context[Any]
+    ) -> Settlement | None:
+        """Commit with what the step wrote; what Postgres refuses there is the step's own error."""
         self.committing += 1
         try:
-            await self._commit(settlement, unit)
+            await self._commit(settlement, ctx.unit)
+        except REFUSED as error:
+            return self._handled(settlement.claim, machine, ctx, error)
         finally:
             self.committing -= 1
+        return None
 
     async def _attempt(
         self, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: Running

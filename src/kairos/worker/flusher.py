@@ -56,9 +56,13 @@ class Flusher(Loop):
         if not self._under_way:
             self.wake()
 
-    async def drained(self) -> None:
-        """Wait until everything submitted is committed or refused."""
+    async def drained(self, patience: float) -> None:
+        """Wait until everything submitted is committed or refused; without a database, no longer than `patience`."""
+        deadline = asyncio.get_running_loop().time() + patience
         while self._waiting or self._under_way:
+            if asyncio.get_running_loop().time() > deadline:
+                log.error("outcomes were not committed", jobs=len(self._waiting) + len(self._under_way))
+                return
             self.wake()
             await asyncio.sleep(0.005)
 
@@ -119,7 +123,13 @@ class Flusher(Loop):
         Stale: what the step wrote is undone with it. In doubt (the connection broke while committing):
         the row itself knows, and `release_unheld` gives it back if it is still ours.
         """
-        rows = await unit.commit(lambda: settle_all(self._worker, [settlement]))
+        try:
+            rows = await unit.commit(lambda: settle_all(self._worker, [settlement]))
+        except PASSING as error:
+            log.warning("a commit is in doubt", job=settlement.claim.id, error=str(error))
+            self._leases.drop(settlement.claim.id)
+            self.failed(error)
+            return
         await self._acknowledge([settlement], rows)
 
     def _run_ahead(self, settlement: Settlement, lease: int) -> None:

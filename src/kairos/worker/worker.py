@@ -19,6 +19,7 @@ from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
 from kairos.machine.context import Context
 from kairos.machine.registry import Registry
+from kairos.store.faults import PASSING
 from kairos.store.pool import AsyncStore
 from kairos.worker.beat import Beat, CancelWatch, Progress
 from kairos.worker.claim import Claim
@@ -93,7 +94,12 @@ class Worker:
         self._leases = Leases(settings.concurrency + 8 * MAX_BATCH)
         self.progress_loop = Progress(store)
         self.executor = Executor(
-            self._registry, settings.concurrency, self._submit, self._commit_own, runtime=self
+            self._registry,
+            settings.concurrency,
+            self._submit,
+            self._commit_own,
+            runtime=self,
+            on_death=_loud,
         )
         self.picker = Picker(
             store, self.name, queues, settings.concurrency, self.executor, self._leases, lease, poll
@@ -134,18 +140,22 @@ class Worker:
         self.picker.stopped = True
         for claim in self.executor.take_back():
             self.flusher.submit(release(claim, "its worker is shutting down"))
-        await self.executor.finish(duration(self.settings.grace, "grace").total_seconds())
+        grace = duration(self.settings.grace, "grace").total_seconds()
+        await self.executor.finish(grace)
         for claim in self.executor.take_back():
             self.flusher.submit(release(claim, "its worker is shutting down"))
-        await self.flusher.drained()
+        await self.flusher.drained(grace)
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.remove_done_callback(_loud)
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._guardian.stop()
-        await self._beat.leave()
         await self._listener.close()
+        try:
+            await self._beat.leave()
+        except PASSING as error:
+            log.warning("left without a word to the database", error=str(error))
         self._leases.close()
         log.info(
             "worker stopped", worker=self.name, committed=self.flusher.committed, stale=self.flusher.stale
