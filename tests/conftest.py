@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.places import temporary_directory
 
 from kairos.testing.plugin import SETTINGS
 
@@ -55,7 +54,7 @@ def _start_server(config: pytest.Config) -> str:
     if SERVER not in config.stash:
         from kairos.embedded import Server
 
-        data = Path(tempfile.mkdtemp(prefix="kairos-test-"))
+        data = temporary_directory("kairos-test-")
         config.stash[SERVER] = Server(data, ephemeral=True, settings=SETTINGS)
         config.stash[SERVER].start()
     return config.stash[SERVER].url()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.embedded.life import FAST, User
+from tests.places import temporary_directory
 
 from kairos.embedded import Server
 from kairos.embedded.account import choose_account
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def empty() -> Iterator[Path]:
     """A short path to a data directory that does not exist yet; whatever runs there is ended afterwards."""
-    parent = Path(tempfile.mkdtemp(prefix="kairos-e-"))
+    parent = temporary_directory("kairos-e-")
     parent.chmod(0o755)
     yield parent / "data"
     for data in parent.rglob("postgres"):
@@ -37,10 +37,11 @@ def empty() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def made() -> Iterator[Path]:
     """A complete data directory whose server is stopped, to copy."""
-    with tempfile.TemporaryDirectory(prefix="kairos-m-") as parent:
-        with Server(Path(parent, "data"), settings=FAST):
-            pass
-        yield Path(parent, "data")
+    parent = temporary_directory("kairos-m-")
+    with Server(parent / "data", settings=FAST):
+        pass
+    yield parent / "data"
+    shutil.rmtree(parent)
 
 
 @pytest.fixture

@@ -121,6 +121,7 @@ def test_a_server_that_cannot_start_shows_the_end_of_its_log(data: Path) -> None
 
 def test_is_alive_follows_the_server(data: Path) -> None:
     server = Server(data, settings=FAST)
+    assert server.log == data.resolve() / "postgres.log"
     assert not server.is_alive()
     server.start()
     assert server.is_alive()
