@@ -7,6 +7,7 @@ from kairos.machine.backoff import Backoff
 from kairos.machine.context import Context
 from kairos.machine.definition import step
 from kairos.machine.outcome import Await, Done, Next, Replay, Stop
+from kairos.schedule import IntentError, when
 from kairos.store.rows import Job
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Backoff",
     "Context",
     "Done",
+    "IntentError",
     "InvalidTransition",
     "Job",
     "JobState",
@@ -25,4 +27,5 @@ __all__ = [
     "SyncKairos",
     "can_transition",
     "step",
+    "when",
 ]

@@ -8,15 +8,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import structlog
+
 from kairos.client import AsyncFace, AsyncOn, Poker, SyncFace, SyncOn
 from kairos.config import Settings, load
 from kairos.embedded import Server
 from kairos.errors import DatabaseUnavailable
 from kairos.machine.registry import Registry
+from kairos.schedules import Declared, synchronise
 from kairos.store.foreign import executor
 from kairos.store.pool import AsyncStore, SyncStore
 from kairos.store.query import Query, Row, statements
 from kairos.worker.worker import Worker, WorkerSettings
+
+log = structlog.get_logger("kairos")
 
 
 class _Database:
@@ -51,6 +56,7 @@ class Kairos(AsyncFace):
         **settings: Any,
     ) -> None:
         self.registry = Registry()
+        self.declared: list[Declared] = []
         self.settings = load({"database_url": url, "schema": schema, "data": data, **settings})
         self._database = _Database(self.settings)
         self._store: AsyncStore | None = None
@@ -101,7 +107,12 @@ class Kairos(AsyncFace):
         wanted = WorkerSettings(
             queues=self._queues() if queues is None else queues, concurrency=concurrency, **settings
         )
-        return Worker(lambda: self.store, self.registry, wanted)
+        return Worker(lambda: self.store, self.registry, wanted, prepare=self.synchronise)
+
+    async def synchronise(self) -> None:
+        """Put the schedules that the code declares into the database; a worker does so when it starts."""
+        for name in await self._run(synchronise(self.settings.name, self.declared)):
+            log.error("a schedule is paused: the code no longer declares it", schedule=name)
 
     @property
     def store(self) -> AsyncStore:
@@ -135,6 +146,7 @@ class SyncKairos(SyncFace):
         **settings: Any,
     ) -> None:
         self.registry = Registry()
+        self.declared: list[Declared] = []
         self.settings = load({"database_url": url, "schema": schema, "data": data, **settings})
         self._database = _Database(self.settings)
         self._store: SyncStore | None = None
@@ -171,7 +183,13 @@ class SyncKairos(SyncFace):
 
     def migrate(self) -> list[str]:
         """Bring the schema up to what this code needs; answers the names of the migrations applied."""
-        return (self._store or SyncStore(self._database.start(), self.settings)).migrate()
+        if self._store is not None:
+            return self._store.migrate()
+        store = SyncStore(self._database.start(), self.settings)
+        try:
+            return store.migrate()
+        finally:
+            store.close()
 
     def on(self, connection: Any) -> AsyncOn | SyncOn:
         """The verbs on your own connection or session, committing with your own rows."""

@@ -7,15 +7,18 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar
 
 from kairos import verbs
 from kairos.durations import Duration
-from kairos.errors import BadArguments
+from kairos.errors import BadArguments, BadRequest
 from kairos.machine.call import Call, Options
 from kairos.machine.definition import Handle, Machine
 from kairos.machine.reading import read_class, read_function
 from kairos.machine.registry import Registry
+from kairos.schedule import when
+from kairos.schedules import Declared, ScheduleOptions, Schedules
 from kairos.store.foreign import Execute
 from kairos.store.query import Query, Row, Verb, drive, drive_sync
 from kairos.store.rows import Job
@@ -60,6 +63,7 @@ class Face(ABC):
     """Every verb, once. `_run` decides whether an answer is a value or something to await."""
 
     registry: Registry
+    declared: list[Declared]
 
     @abstractmethod
     def _run(self, verb: Verb[Any]) -> Any: ...
@@ -128,6 +132,35 @@ class Face(ABC):
             return self._register(machine, target, options)
 
         return register
+
+    def schedule(
+        self,
+        when: str,
+        *,
+        name: str | None = None,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 (the word the API uses)
+        **options: Any,
+    ) -> Callable[[Action], Action]:
+        """Declare that an action runs on a schedule: `@app.schedule("every weekday at 9am in London")`.
+
+        It is put into the database when a worker starts. `input` are the action's arguments.
+        """
+        policies = ScheduleOptions(**options)
+
+        def declare(action: Action) -> Action:
+            arguments = dict(input or {})
+            action.call(**arguments)  # wrong arguments are refused here, not at the first tick
+            self.declared.append(
+                Declared(name or action.name, when, lambda: action.call(**arguments), policies)
+            )
+            return action
+
+        return declare
+
+    @property
+    def schedules(self) -> Schedules:
+        """The verbs of schedules."""
+        return Schedules(self._run)
 
     def _register(self, machine: Machine, target: Any, options: Mapping[str, Any]) -> Action:
         chosen = _options(Options(), options)
@@ -285,10 +318,21 @@ def make_call(machine: Machine, arguments: Mapping[str, Any], options: Options) 
 
 
 def _options(base: Options, changes: Mapping[str, Any]) -> Options:
+    given = dict(changes)
+    if (intent := given.pop("when", None)) is not None:
+        given["run_at"] = _instant(intent, given.pop("tz", "UTC"))
     try:
-        return replace(base, **changes)
+        return replace(base, **given)
     except (TypeError, ValueError) as error:
         raise BadArguments(f"There is no such option: {error}.") from error
+
+
+def _instant(intent: str, tz: str) -> datetime:
+    """The one instant an intent means; a recurrence is a schedule's business."""
+    ticks = when(intent, tz=tz).ticks(limit=2)
+    if len(ticks) > 1:
+        raise BadRequest(f"{intent!r} comes more than once: add a schedule, or name one time.", field="when")
+    return ticks[0]
 
 
 def _arguments(machine: Machine, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 class Settings:
     """`database_url` None means the embedded Postgres in `data`.
 
+    `name` tells the apps that share a database apart: each looks after the schedules it declares itself.
     `direct_url` is for LISTEN where `database_url` leads through a pooler in transaction mode;
     `prepare` must be off there.
     """
@@ -26,6 +27,7 @@ class Settings:
     database_url: str | None = None
     direct_url: str | None = None
     schema: str = "kairos"
+    name: str = "app"
     data: Path = Path(".kairos")
     prepare: bool = True
     pool_size: int = 10

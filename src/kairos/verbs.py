@@ -14,13 +14,13 @@ from kairos.errors import BadRequest, Conflict, Duplicate, InvalidTransition, Jo
 from kairos.fsm.lifecycle import JobState, can
 from kairos.fsm.lifecycle import Verb as Change
 from kairos.machine.call import Call
+from kairos.machine.names import LARGEST_ID, check_range
 from kairos.store import rows
 from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.query import Pause, Query, Row, Verb
 from kairos.store.rows import HistoryRow, Job, Queue, SignalRow, WorkerRow
 
-# bigint: an id beyond it names no job, and the driver would refuse it with an error of its own.
-_LARGEST_ID = 2**63 - 1
+_LARGEST_PAGE = 10_000
 
 
 def enqueue(call: Call) -> Verb[Job]:
@@ -100,6 +100,9 @@ def list_jobs(
     limit: int = 50,
 ) -> Verb[list[Job]]:
     """Jobs, newest first; go on with `before` set to the last id of the page."""
+    check_range(limit, "limit", 1, _LARGEST_PAGE)
+    if before is not None:
+        check_range(before, "before", 1, LARGEST_ID)
     wanted = None if state is None else _state(state)
     found = yield Query("list_jobs", (before, wanted, action, queue, key, tag, limit))
     return [rows.job(row) for row in found]
@@ -344,7 +347,7 @@ def _refused(job_id: int, current: str, target: JobState) -> InvalidTransition:
 def _id(job_id: int) -> int:
     if isinstance(job_id, bool) or not isinstance(job_id, int):
         raise BadRequest(f"A job's id is a whole number, not {job_id!r}.", field="id")
-    if not 0 < job_id <= _LARGEST_ID:
+    if not 0 < job_id <= LARGEST_ID:
         raise NotFound(f"There is no job {job_id}.")
     return job_id
 

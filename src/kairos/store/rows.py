@@ -44,6 +44,7 @@ class Job:
     cancel_reason: str | None = None
     retry_of: int | None = None
     reply_to: int | None = None
+    schedule: str | None = None
     worker: str | None = None
     awaits: tuple[str, ...] = ()
     await_until: datetime | None = None
@@ -176,6 +177,7 @@ def job(row: Row) -> Job:
         cancel_reason=row["cancel_reason"],
         retry_of=row["retry_of"],
         reply_to=row["reply_to"],
+        schedule=row["schedule"],
         worker=row["locked_by"],
         awaits=tuple(row["awaits"] or ()),
         await_until=row["await_until"],

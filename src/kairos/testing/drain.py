@@ -38,7 +38,7 @@ class _Inline:
         self._store = app.store
         self._claims: deque[Claim] = deque()
         self._leases = Leases(1000)
-        self._executor = Executor(app.registry, 1, self._submit, self._commit_own, runtime=self)
+        self._executor = Executor(app.registry, 1, self._submit, self._commit_own, self._leases, runtime=self)
         self._flusher = Flusher(self._store, NAME, self._leases, self._claims.appendleft, lambda _: None)
         self._sweeper = Sweeper(self._store, NAME)
         self.finished = 0

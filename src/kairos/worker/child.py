@@ -34,11 +34,10 @@ def main() -> None:
 
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
-    ctx: Context[Any] | None = None
     try:
         machine = _machine(tuple(request["path"]), request["module"], request["main"], request["action"])
         step = machine.steps[request["step"]]
-        ctx = Context(
+        ctx: Context[Any] = Context(
             **request["context"],
             step=step.name,
             state=machine.load(request["state"]),
@@ -47,8 +46,8 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         arguments = dict(ctx.state) if machine.plain else {}
         value = step.call(*((ctx,) if machine.takes_context else ()), **arguments)
     except BaseException as error:  # noqa: BLE001 (it travels back to the worker, whatever it is)
-        return {"value": None, "error": error, "taken": ctx.taken if ctx else []}
-    return {"value": value, "error": None, "taken": ctx.taken}
+        return {"value": None, "error": error, "taken": [], "spawned": []}
+    return {"value": value, "error": None, "taken": ctx.taken, "spawned": ctx.spawned}
 
 
 @cache
@@ -73,7 +72,7 @@ def _encode(answer: dict[str, Any]) -> bytes:
     except Exception as error:  # noqa: BLE001 (user values may refuse in any way)
         said = answer["error"] if answer["error"] is not None else error
         plain = StepError(f"{type(said).__name__}: {said}")
-        body = pickle.dumps({"value": None, "error": plain, "taken": answer["taken"]})
+        body = pickle.dumps({"value": None, "error": plain, "taken": [], "spawned": []})
     return body
 
 

@@ -24,6 +24,7 @@ class Claim:
         "state",
         "step",
         "steps_ahead",
+        "suspect",
         "timed_out",
         "version",
     )
@@ -42,6 +43,7 @@ class Claim:
         timed_out: tuple[str, ...],
         reply_to: int | None,
         inbox: tuple[Signal, ...],
+        suspect: bool = False,
     ) -> None:
         self.queue = queue
         self.id = id
@@ -56,6 +58,7 @@ class Claim:
         self.reply_to = reply_to
         self.inbox = inbox
         self.steps_ahead = 0
+        self.suspect = suspect  # its worker was lost so often that it may be the cause
 
     def __repr__(self) -> str:
         return f"<Claim {self.id} {self.action}.{self.step} lease {self.lease}>"
@@ -76,6 +79,7 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
             awaits,
             reply_to,
             inbox,
+            suspect,
             *_,
             claimed,
         ) = row
@@ -93,6 +97,7 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
                 tuple(awaits) if awaits else (),
                 reply_to,
                 _inbox(inbox) if inbox else (),
+                suspect,
             )
 
 

@@ -12,12 +12,14 @@ from typing import Any
 import structlog
 
 from kairos.errors import StepTimeout, UnknownStep
+from kairos.fsm.lifecycle import Verb
 from kairos.machine.context import Context, Runtime
 from kairos.machine.definition import Machine, Step
 from kairos.machine.outcome import Stop
 from kairos.machine.registry import Registry
 from kairos.store.faults import REFUSED
 from kairos.worker.claim import Claim
+from kairos.worker.leases import Leases
 from kairos.worker.processes import ProcessLanes
 from kairos.worker.settle import Settlement, cancelled, failure, release, settle
 
@@ -25,12 +27,13 @@ log = structlog.get_logger("kairos.worker")
 
 # Long enough for another worker to be asked, short enough for a rolling deployment.
 _UNKNOWN_ACTION_PAUSE = timedelta(seconds=10)
+_SUSPECT_PAUSE = timedelta(seconds=1)
 
 
 class Running:
-    """A step under way, and how to ask it to stop."""
+    """A step under way, and how to ask it to stop. `over` once only its commit is left to do."""
 
-    __slots__ = ("claim", "ctx", "lane", "lost", "step")
+    __slots__ = ("claim", "ctx", "lane", "lost", "over", "step")
 
     def __init__(self, claim: Claim, ctx: Context[Any], step: Step, lane: asyncio.Task[Any]) -> None:
         self.claim = claim
@@ -38,11 +41,16 @@ class Running:
         self.step = step
         self.lane = lane
         self.lost = False
+        self.over = False
 
     def stop(self) -> None:
         """Tell the step; an async one is cancelled at its next await, one in a process is ended."""
         self.ctx.cancel_requested = True
         if self.step.runs_in != "thread":
+            self.interrupt()
+
+    def interrupt(self) -> None:
+        if not self.over:
             self.lane.cancel()
 
 
@@ -55,6 +63,7 @@ class Executor:
         concurrency: int,
         submit: Callable[[Settlement], None],
         commit: Callable[[Settlement, Any], Awaitable[None]],
+        leases: Leases,
         runtime: Runtime | None = None,
         on_death: Callable[[asyncio.Task[Any]], None] = lambda _: None,
     ) -> None:
@@ -63,15 +72,16 @@ class Executor:
         self._concurrency = concurrency
         self._submit = submit
         self._commit = commit
+        self._leases = leases
         self._runtime = runtime
         self._buffer: deque[Claim] = deque()
         self._lanes: set[asyncio.Task[None]] = set()
         self._idle: deque[asyncio.Future[None]] = deque()
         self._threads: ThreadPoolExecutor | None = None
         self._processes = ProcessLanes()
+        self._suspect: Claim | None = None
         self.running: dict[int, Running] = {}
         self.finished = 0
-        self.committing = 0
         self.stopping = False
 
     @property
@@ -105,6 +115,15 @@ class Executor:
         self._buffer.clear()
         return claims
 
+    def lose(self, job_id: int, lease: int) -> None:
+        """The lease is someone else's now: end the step, or never begin it; nothing of it is committed."""
+        running = self.running.get(job_id)
+        if running is not None and running.claim.lease == lease:
+            log.error("lease lost while running", job=job_id)
+            running.lost = True
+            running.stop()
+        self._buffer = deque(claim for claim in self._buffer if (claim.id, claim.lease) != (job_id, lease))
+
     async def finish(self, grace: float) -> None:
         """Let what runs come to its end; after `grace` seconds, interrupt it."""
         self.stopping = True
@@ -112,8 +131,8 @@ class Executor:
         while self.running and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
         for running in list(self.running.values()):
-            running.lane.cancel()
-        while self.running or self.committing:
+            running.interrupt()
+        while self.running:
             await asyncio.sleep(0.01)
         for lane in list(self._lanes):
             lane.cancel()
@@ -141,12 +160,14 @@ class Executor:
             log.error("no such action here", job=claim.id, action=claim.action, version=claim.version)
             reason = f"this worker does not know action {claim.action!r} version {claim.version}"
             return release(claim, reason, _UNKNOWN_ACTION_PAUSE)
+        if claim.suspect and not self._runs_alone(claim):
+            return release(claim, "lost again and again, it waits to run alone", _SUSPECT_PAUSE)
         step = machine.steps.get(claim.step)
         if step is None:
             return failure(claim, UnknownStep(f"{machine.name!r} has no step {claim.step!r}."))
         try:
             state = machine.load(claim.state)
-        except ValueError as error:
+        except Exception as error:  # noqa: BLE001 (a state's own validators are user code)
             return failure(claim, error)
         ctx: Context[Any] = Context(
             id=claim.id,
@@ -160,28 +181,44 @@ class Executor:
             lease=claim.lease,
             runtime=self._runtime,
         )
-        running = self.running[claim.id] = Running(claim, ctx, step, lane)
+        self._leases.begin(claim)
+        running = Running(claim, ctx, step, lane)
+        if (zombie := self.running.get(claim.id)) is not None:
+            # Our own lease ran out while the step went on, and we picked the job again.
+            zombie.lost = True
+            zombie.stop()
+        self.running[claim.id] = running
         try:
             settlement = await self._attempt(claim, machine, step, ctx, running)
+            running.over = True
+            while lane.cancelling():  # a step may have swallowed it; the next step must not inherit it
+                lane.uncancel()
+            if ctx.unit is not None and ctx.unit.is_open:
+                if settlement.error is None and settlement.verb is not Verb.YIELD and not running.lost:
+                    return await self._commit_own(settlement, machine, ctx)
+                await ctx.unit.rollback()
         finally:
-            del self.running[claim.id]
-        if ctx.unit is not None and ctx.unit.is_open:
-            if settlement.error is None and not running.lost:
-                return await self._commit_own(settlement, machine, ctx)
-            await ctx.unit.rollback()
+            if self.running.get(claim.id) is running:
+                del self.running[claim.id]
         return None if running.lost else settlement
+
+    def _runs_alone(self, claim: Claim) -> bool:
+        """One suspect at a time, until its outcome is committed: if it is what kills its worker, it must not
+        take others down with it again until they too are given up.
+        """
+        if self._suspect is not None and self._suspect is not claim and self._leases.holds(self._suspect):
+            return False
+        self._suspect = claim
+        return True
 
     async def _commit_own(
         self, settlement: Settlement, machine: Machine, ctx: Context[Any]
     ) -> Settlement | None:
         """Commit with what the step wrote; what Postgres refuses there is the step's own error."""
-        self.committing += 1
         try:
             await self._commit(settlement, ctx.unit)
         except REFUSED as error:
             return self._handled(settlement.claim, machine, ctx, error)
-        finally:
-            self.committing -= 1
         return None
 
     async def _attempt(
@@ -190,7 +227,6 @@ class Executor:
         try:
             returned = await self._call(machine, step, ctx, claim)
         except asyncio.CancelledError as error:
-            running.lane.uncancel()
             if ctx.cancel_requested or running.lost:
                 return cancelled(claim, ctx)
             if self.stopping:
@@ -221,12 +257,31 @@ class Executor:
         positional = (ctx,) if machine.takes_context else ()
         if step.runs_in == "async":
             return await step.call(*positional, **arguments)
+        return await self._in_thread(lambda: step.call(*positional, **arguments), ctx)
+
+    async def _in_thread(self, call: Callable[[], Any], ctx: Context[Any]) -> Any:
+        def run() -> tuple[Any, BaseException | None]:
+            try:
+                return call(), None
+            except BaseException as error:  # noqa: BLE001 (a future cannot carry every exception: StopIteration hangs it)
+                return None, error
+
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._concurrency, thread_name_prefix="kairos-step")
-        future = asyncio.get_running_loop().run_in_executor(
-            self._threads, lambda: step.call(*positional, **arguments)
-        )
-        return await future
+        work = self._threads.submit(run)
+        try:
+            value, error = await asyncio.wrap_future(work)
+        except asyncio.CancelledError:
+            if not work.cancel():
+                # It runs on with nobody waiting: the next steps get fresh threads, and it no transaction.
+                self._threads.shutdown(wait=False)
+                self._threads = None
+                if ctx.unit is not None:
+                    ctx.unit.sever()
+            raise
+        if error is not None:
+            raise error
+        return value
 
     def _handled(self, claim: Claim, machine: Machine, ctx: Context[Any], error: BaseException) -> Settlement:
         """What `handle` makes of an error; an error in `handle` itself is the end."""
@@ -240,10 +295,12 @@ class Executor:
         )
         if machine.handle is None or not isinstance(error, Exception):
             return settle(claim, machine, Stop(), error)
+        # What the attempt took and spawned is undone with it: the next one finds its signals again.
+        ctx.taken.clear()
+        ctx.spawned.clear()
         try:
             answer = machine.handle(error, ctx)
-        except Exception as broken:
+        except BaseException as broken:
             log.error("handle failed", job=claim.id, action=claim.action, exc_info=broken)
             return failure(claim, broken)
-        ctx.spawned.clear()
         return settle(claim, machine, answer, error, ctx)

@@ -103,19 +103,20 @@ class Flusher(Loop):
             row = by_id.get(claim.id)
             if row is None:
                 self.stale += 1
-                self._leases.drop(claim.id)
+                self._leases.drop(claim.id, claim.lease)
                 log.warning("stale commit refused", job=claim.id, step=claim.step, verb=settlement.verb)
                 continue
             self.committed += 1
             if row["status"] == _EXECUTING:
                 self._run_ahead(settlement, row["lease"])
                 continue
-            self._leases.drop(claim.id)
+            self._leases.drop(claim.id, claim.lease)
             if claim.key is not None:
                 keys.add(claim.key)
         if keys:
             await open_keys(self._store, sorted(keys))
-        self._settled(bool(keys) or any(row["status"] == _RUNNABLE for row in rows))
+        more = bool(keys) or any(row["status"] == _RUNNABLE for row in rows) or any(map(_brings_work, batch))
+        self._settled(more)
 
     async def commit_own(self, settlement: Settlement, unit: StepTransaction) -> None:
         """Commit an outcome together with what its step wrote in `ctx.transaction()`.
@@ -127,7 +128,7 @@ class Flusher(Loop):
             rows = await unit.commit(lambda: settle_all(self._worker, [settlement]))
         except PASSING as error:
             log.warning("a commit is in doubt", job=settlement.claim.id, error=str(error))
-            self._leases.drop(settlement.claim.id)
+            self._leases.drop(settlement.claim.id, settlement.claim.lease)
             self.failed(error)
             return
         await self._acknowledge([settlement], rows)
@@ -145,6 +146,12 @@ class Flusher(Loop):
         claim.steps_ahead += 1
         self._leases.hold(claim)
         self._go_on(claim)
+
+
+def _brings_work(settlement: Settlement) -> bool:
+    """Whether other jobs, or its own after the recheck of its inbox, may be due by this commit."""
+    waited = settlement.verb is Verb.AWAIT or settlement.claim.reply_to is not None
+    return waited or bool(settlement.children)
 
 
 async def commit(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> Sequence[Row]:

@@ -18,7 +18,9 @@ from kairos.worker.leases import Leases
 
 log = structlog.get_logger("kairos.worker")
 
-_STATEMENTS = ("renew_leases", "reap_jobs", "remove_worker", "notify_queues")
+_STATEMENTS = ("renew_leases", "release_unheld", "reap_jobs", "remove_worker", "notify_queues")
+# One line names every lease lost at once: more than a stream's usual 64 KiB where thousands of steps run.
+_LONGEST_LINE = 1 << 24
 
 
 class Guardian:
@@ -30,7 +32,7 @@ class Guardian:
         worker: str,
         leases: Leases,
         lease: float,
-        on_lost: Callable[[list[int]], None],
+        on_lost: Callable[[list[tuple[int, int]]], None],
         on_cancelled: Callable[[list[int]], None],
     ) -> None:
         self._config: dict[str, Any] = {
@@ -48,10 +50,16 @@ class Guardian:
 
     async def run(self) -> None:
         while True:
-            self.process = await self._start()
-            await self._listen(self.process)
-            await self.process.wait()
-            log.error("the keeper died and is started again", code=self.process.returncode)
+            try:
+                self.process = await self._start()
+                await self._listen(self.process)
+                await self.process.wait()
+                log.error("the keeper died and is started again", code=self.process.returncode)
+            except (
+                OSError,
+                ValueError,
+            ) as error:  # it died in the middle of a sentence, or cannot be started
+                log.error("the keeper is started again", error=str(error))
             await asyncio.sleep(0.1)
 
     async def stop(self) -> None:
@@ -73,6 +81,7 @@ class Guardian:
             stdout=asyncio.subprocess.PIPE,
             pass_fds=[self._config["fd"]],
             start_new_session=True,
+            limit=_LONGEST_LINE,
         )
         assert process.stdin is not None
         process.stdin.write(json.dumps(self._config).encode() + b"\n")

@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -24,7 +25,7 @@ import psycopg
 from psycopg import RawCursor
 from psycopg.rows import dict_row
 
-_PAIR = struct.Struct("qq")
+_SLOT = struct.Struct("qqq")  # job, lease, whether a step of it has begun
 # What a cut or half-open connection may cost before it counts as gone.
 _CONNECT: dict[str, Any] = {
     "connect_timeout": 5,
@@ -34,6 +35,9 @@ _CONNECT: dict[str, Any] = {
     "keepalives_count": 3,
     "application_name": "kairos keeper",
 }
+
+
+_LAST_LOOKS = 5
 
 
 class Keeper:
@@ -70,27 +74,38 @@ class Keeper:
             _say({"error": str(error).splitlines()[0]})
             return
         still_held = dict(self.held())
-        lost = [row["id"] for row in rows if row["lost"] and still_held.get(row["id"]) == held[row["id"]]]
+        lost = [
+            (row["id"], held[row["id"]])
+            for row in rows
+            if row["lost"] and still_held.get(row["id"]) == held[row["id"]]
+        ]
         cancelled = [row["id"] for row in rows if row["cancel_requested"] and not row["lost"]]
         if lost or cancelled:
             _say({"lost": lost, "cancelled": cancelled})
 
     def hand_back(self) -> None:
-        """Give the dead worker's jobs to the others; while the database is away, try for as long as a lease."""
+        """Give the dead worker's jobs to the others; while the database is away, try for as long as a lease.
+
+        What it had not begun yet is merely released. A row that a last statement of the worker still has
+        locked is passed over, so a second look follows.
+        """
+        begun = [job for job, _, begun in _SLOT.iter_unpack(self.memory[:]) if begun]
         deadline = time.monotonic() + self.lease.total_seconds()
-        while time.monotonic() < deadline:
+        looks = 0
+        while looks < _LAST_LOOKS and time.monotonic() < deadline:
             try:
+                queues = {row["queue"] for row in self._run("release_unheld", (self.worker, begun))}
                 rows = self._run("reap_jobs", (100_000, self.worker, f"keeper of {self.worker}"))
                 self._run("remove_worker", (self.worker, timedelta(days=36500)))
-                if queues := sorted({row["queue"] for row in rows}):
-                    self._run("notify_queues", (queues,))
+                if queues := queues | {row["queue"] for row in rows}:
+                    self._run("notify_queues", (sorted(queues),))
+                looks += 1
             except psycopg.Error:
-                time.sleep(0.2)
-            else:
-                return
+                pass
+            time.sleep(0.2)
 
     def held(self) -> Iterator[tuple[int, int]]:
-        return ((job, lease) for job, lease in _PAIR.iter_unpack(self.memory[:]) if job)
+        return ((job, lease) for job, lease, _ in _SLOT.iter_unpack(self.memory[:]) if job)
 
     def _run(self, name: str, params: tuple[Any, ...]) -> list[dict[str, Any]]:
         if self._connection is None or self._connection.closed:
@@ -124,9 +139,14 @@ def _watch(pid: int) -> list[int]:
 
 
 def _say(message: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(json.dumps(message) + "\n")
+        sys.stdout.flush()
+    except OSError:
+        pass  # the worker has just died; the next look at it will tell, and its jobs are handed back
 
 
 if __name__ == "__main__":
+    # A service manager tells every process of the service to stop: the worker decides what that means.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     Keeper(json.loads(sys.stdin.readline())).run()

@@ -9,31 +9,42 @@ import tempfile
 
 from kairos.worker.claim import Claim
 
-_PAIR = struct.Struct("qq")
+SLOT = struct.Struct("qqq")
 
 
 class Leases:
-    """A table of (id, lease) slots. Writing one costs a store into shared memory, no message and no lock:
-    a pair the keeper reads half-written matches no row, and is read again at the next beat.
+    """A table of (id, lease, begun) slots. Writing one costs a store into shared memory, no message and no lock:
+    what the keeper reads half-written matches no row, and is read again at the next beat.
     """
 
     def __init__(self, capacity: int) -> None:
-        self.fd = _anonymous_file(capacity * _PAIR.size)
-        self._memory = mmap.mmap(self.fd, capacity * _PAIR.size)
+        self.fd = _anonymous_file(capacity * SLOT.size)
+        self._memory = mmap.mmap(self.fd, capacity * SLOT.size)
         self._free = list(range(capacity - 1, -1, -1))
-        self._slots: dict[int, int] = {}
+        self._slots: dict[int, tuple[int, int]] = {}
 
     def hold(self, claim: Claim) -> None:
-        slot = self._slots.get(claim.id)
-        if slot is None:
-            slot = self._slots[claim.id] = self._free.pop()
-        _PAIR.pack_into(self._memory, slot * _PAIR.size, claim.id, claim.lease)
+        known = self._slots.get(claim.id)
+        place = self._free.pop() if known is None else known[0]
+        self._slots[claim.id] = place, claim.lease
+        SLOT.pack_into(self._memory, place * SLOT.size, claim.id, claim.lease, 0)
 
-    def drop(self, job_id: int) -> None:
-        slot = self._slots.pop(job_id, None)
-        if slot is not None:
-            _PAIR.pack_into(self._memory, slot * _PAIR.size, 0, 0)
-            self._free.append(slot)
+    def begin(self, claim: Claim) -> None:
+        """A step of it begins: from here on, losing this worker counts against the job."""
+        if self.holds(claim):
+            SLOT.pack_into(self._memory, self._slots[claim.id][0] * SLOT.size, claim.id, claim.lease, 1)
+
+    def holds(self, claim: Claim) -> bool:
+        known = self._slots.get(claim.id)
+        return known is not None and known[1] == claim.lease
+
+    def drop(self, job_id: int, lease: int) -> None:
+        """Forget a lease; a younger one of the same job stays."""
+        known = self._slots.get(job_id)
+        if known is not None and known[1] == lease:
+            del self._slots[job_id]
+            SLOT.pack_into(self._memory, known[0] * SLOT.size, 0, 0, 0)
+            self._free.append(known[0])
 
     @property
     def ids(self) -> list[int]:

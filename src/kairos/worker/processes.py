@@ -39,6 +39,7 @@ class ProcessLanes:
             self._busy.discard(child)
         await self._keep(child)
         ctx.taken[:] = answer["taken"]
+        ctx.spawned[:] = answer["spawned"]
         if answer["error"] is not None:
             raise answer["error"]
         return answer["value"]

@@ -162,7 +162,7 @@ def _why(reason: Any, said: str | None) -> str:
 
 
 def _check_step(machine: Machine, claim: Claim, step: str, *, declared: bool = True) -> None:
-    if step not in machine.steps:
+    if not isinstance(step, str) or step not in machine.steps:
         raise UnknownStep(
             f"Step {claim.step!r} of {machine.name!r} leads to {step!r}, which is not one of its steps."
         )

@@ -12,6 +12,7 @@ from kairos.store.pool import AsyncStore
 from kairos.store.query import Query
 from kairos.worker.flusher import open_keys
 from kairos.worker.loop import Loop
+from kairos.worker.ticker import Ticker
 
 log = structlog.get_logger("kairos.worker")
 
@@ -34,6 +35,7 @@ class Sweeper(Loop):
         self._interval = interval
         self._freed = freed
         self._after_key = ""
+        self._ticker = Ticker(store)
 
     async def tick(self) -> float:
         agenda = (await self._store.run(Query("agenda")))[0]
@@ -41,7 +43,12 @@ class Sweeper(Loop):
             await self._open_held()
         full = False
         wait = self._interval
-        for name, sweep in (("reap", self._reap), ("expire", self._expire), ("timeout", self._time_out)):
+        for name, sweep in (
+            ("reap", self._reap),
+            ("expire", self._expire),
+            ("timeout", self._time_out),
+            ("tick", self._fire),
+        ):
             until = agenda[name]
             if until is None:
                 continue
@@ -50,6 +57,11 @@ class Sweeper(Loop):
             else:
                 wait = min(wait, until.total_seconds())
         return 0.0 if full else wait
+
+    async def _fire(self) -> bool:
+        full = await self._ticker.fire()
+        self._freed()
+        return full
 
     async def _time_out(self) -> bool:
         rows = await self._store.run(Query("timeout_jobs", (BATCH,)))

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
@@ -28,6 +28,7 @@ from kairos.worker.flusher import Flusher
 from kairos.worker.guardian import Guardian
 from kairos.worker.leases import Leases
 from kairos.worker.listener import Listener
+from kairos.worker.logs import hide_locals
 from kairos.worker.loop import Loop
 from kairos.worker.picker import MAX_BATCH, Picker
 from kairos.worker.pruner import Pruner
@@ -68,7 +69,14 @@ class WorkerSettings:
 class Worker:
     """Runs jobs of its queues until it is closed. `async with` starts it and shuts it down in good order."""
 
-    def __init__(self, store: Callable[[], AsyncStore], registry: Registry, settings: WorkerSettings) -> None:
+    def __init__(
+        self,
+        store: Callable[[], AsyncStore],
+        registry: Registry,
+        settings: WorkerSettings,
+        prepare: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._prepare = prepare
         self.name = settings.name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self.settings = settings
         self._open_store = store  # asked for at the start: the app may not be open yet
@@ -85,8 +93,11 @@ class Worker:
         await self.stop()
 
     async def start(self) -> None:
+        hide_locals()
         settings = self.settings
         store = self._store = self._open_store()
+        if self._prepare is not None:
+            await self._prepare()
         queues = settings.local_limits
         lease = duration(settings.lease, "lease")
         poll = duration(settings.poll, "poll").total_seconds()
@@ -98,6 +109,7 @@ class Worker:
             settings.concurrency,
             self._submit,
             self._commit_own,
+            self._leases,
             runtime=self,
             on_death=_loud,
         )
@@ -187,15 +199,13 @@ class Worker:
         else:
             self.executor.add(claim, first=True)
 
-    def _lost(self, job_ids: list[int]) -> None:
-        """Leases that are someone else's now: end the steps, commit nothing."""
-        for job_id in job_ids:
-            running = self.executor.running.get(job_id)
-            if running is not None:
-                log.error("lease lost while running", job=job_id)
-                running.lost = True
-                self._leases.drop(job_id)
-                running.stop()
+    def _lost(self, leases: list[tuple[int, int]]) -> None:
+        """Leases that are someone else's now. By lease and not by job: we may have picked the job again, or
+        gone on with its next step, since the keeper looked.
+        """
+        for job_id, lease in leases:
+            self._leases.drop(job_id, lease)
+            self.executor.lose(job_id, lease)
 
     def _cancel_all(self, job_ids: list[int]) -> None:
         for job_id in job_ids:

@@ -68,7 +68,7 @@ create table kairos.gen_durable (
     (status = 'executing') = (lease_expires_at is not null)
     and (status = 'executing') = (locked_by is not null)),
   constraint never_ran_yet check (started_at is not null or status in ('runnable', 'cancelled', 'expired')),
-  constraint awaits_something check (status <> 'awaiting_signal' or cardinality(awaits) > 0),
+  constraint awaits_something check (status <> 'awaiting_signal' or coalesce(cardinality(awaits), 0) > 0),
   constraint held_has_key check (not held or (partition_key is not null and status = 'runnable')),
   constraint reply_has_name check ((reply_to is null) = (reply_name is null)),
   -- Either the key is free once the job has started, or it is taken all its life: a key that is

@@ -40,7 +40,7 @@ with places as materialized (
     unique_key = case when g.unique_scope = '{runnable}' then null else g.unique_key end
   from takable t where g.id = t.id
   returning g.id, g.lease, g.fsm, g.fsm_version, g.step, g.state, g.attempt, g.partition_key, g.awaits, g.reply_to,
-    g.signalled, g.priority, g.eligible_at
+    g.signalled, g.reaps, g.max_reaps, g.priority, g.eligible_at
 )
 select
   c.id, c.lease, c.fsm, c.fsm_version, c.step, c.state::text as state, c.attempt, c.partition_key, c.awaits, c.reply_to,
@@ -48,6 +48,6 @@ select
     select jsonb_agg(jsonb_build_object('id', s.id, 'name', s.name, 'payload', s.payload) order by s.id)::text
     from kairos.signals s where s.target_id = c.id and s.consumed_at is null
   ) end as inbox,
-  c.priority, c.eligible_at, true as claimed
+  c.reaps * 2 > c.max_reaps as suspect, c.priority, c.eligible_at, true as claimed
 from claimed c
 order by c.priority, c.eligible_at, c.id

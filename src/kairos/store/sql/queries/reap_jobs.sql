@@ -6,7 +6,7 @@ with lost as materialized (
   select g.id, g.locked_by from kairos.gen_durable g
   where g.status = 'executing'
     and case when $2::text is null then g.lease_expires_at <= kairos.now() else g.locked_by = $2::text end
-  order by g.id
+  order by g.lease_expires_at
   limit $1::int
   for no key update skip locked
 ), reaped as (

@@ -1,5 +1,5 @@
--- release_unheld: executing -> runnable for rows leased to a worker that does not know of them: the answer to
--- its pick was lost. Guard: the worker's own name and not among the jobs it holds. Index: gen_durable_lease.
+-- release_unheld: executing -> runnable for rows leased to a worker that never began them: the answer to its pick
+-- was lost, or it died first. Guard: the worker's own name and not among the jobs $2. Index: gen_durable_lease.
 with stray as materialized (
   select g.id from kairos.gen_durable g
   where g.status = 'executing' and g.locked_by = $1::text and g.id <> all ($2::bigint[])
@@ -11,12 +11,12 @@ with stray as materialized (
     completed_at = case when g.cancel_requested_at is not null then kairos.now() end,
     locked_by = null, lease_expires_at = null, updated_at = kairos.now()
   from stray where g.id = stray.id
-  returning g.id, g.status, g.step, g.attempt, g.partition_key
+  returning g.id, g.status, g.queue, g.step, g.attempt, g.partition_key
 ), recorded as (
   insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, reason, at)
   select r.id, case r.status when 'cancelled' then 'yield' else 'release' end, 'running',
          case r.status when 'cancelled' then 'cancelled' else 'pending' end, r.step, r.attempt, $1::text,
-         'the answer to the pick was lost', kairos.now()
+         'its worker never began it', kairos.now()
   from released r
 )
-select r.id, r.partition_key from released r
+select r.id, r.queue, r.partition_key from released r

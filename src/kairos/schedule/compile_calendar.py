@@ -1,0 +1,320 @@
+"""What recurs: days, times of day, windows and intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+from . import interval
+from .draft import Scope
+from .english_times import resolve
+from .normal import any_of, day_rule
+from .pick_rules import ordinal_rules
+from .recurrence import DAY_SECONDS, Calendar, Grid, Hourly, Interval, Times, Window, clock
+from .words import WEEKDAY_NAMES
+from .zones import day_seconds, load, place, seconds_of, to_local
+
+if TYPE_CHECKING:
+    from .draft import Draft, Limits, Pick
+    from .reader import Reader
+    from .recurrence import DayRule
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One rule, and what is still to be counted from its first match."""
+
+    rule: Calendar | Interval
+    every: tuple[int, str] | None = None
+    start: date | datetime | None = None
+    anchored: bool = False
+
+
+def is_recurring(draft: Draft) -> bool:
+    """Whether anything says that it comes again; what does not is a single instant."""
+    scopes = [pick.scope for pick in draft.picks if pick.scope is not None]
+    scoped = any(scope.kind == "month" or (scope.kind not in ("months", "concrete") and scope.each) for scope in scopes)
+    return draft.recurring or scoped or any(pick.plural for pick in draft.picks)
+
+
+def compile_calendar(reader: Reader, draft: Draft, limits: Limits, zone: str) -> Piece:
+    """One recurring part."""
+    if draft.delay is not None or draft.instant is not None or draft.once:
+        reader.refuse("Once, or again and again?", draft.delay_at, ("every day at 09:00", "in 20 minutes"))
+    days, every = _days(reader, draft)
+    if draft.cadence is not None and not (draft.cadence == 3600 and draft.minutes is not None):
+        return _cadenced(reader, draft, limits, zone, days, every)
+    return Piece(Calendar(_times(reader, draft), days), every)
+
+
+# --- days -------------------------------------------------------------------------------------------------------
+
+
+def _days(reader: Reader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple[int, str] | None]:
+    number, unit = draft.period or (1, "")
+    unit, scope = ("month", Scope("quarter")) if unit == "quarter" else (unit, None)
+    if scope is not None and number > 1:
+        reader.refuse("Name the months instead of counting quarters.", draft.every or 0)
+    steps = {p.scope.every for p in draft.picks if p.scope is not None and p.scope.kind == "step"}
+    if steps:
+        if len(steps) > 1 or draft.period is not None:
+            reader.refuse("How often is said twice.", draft.picks[0].first)
+        number, unit = steps.pop(), "month"
+    shared = next((pick.scope for pick in reversed(draft.picks) if pick.scope is not None), scope)
+    rules: list[DayRule] = []
+    for pick in draft.picks:
+        rules.extend(_rules(reader, draft, pick, unit, shared, number))
+    _check_period(reader, draft, unit, number)
+    if not rules and draft.months:
+        if draft.cadence is None and unit not in ("", "day"):
+            reader.refuse("On which day of the month?", draft.months_at)
+        if not draft.cadence and unit == "" and draft.every is not None:
+            reader.refuse("On which day of the month?", draft.months_at)
+        rules.append(day_rule(months=draft.months))
+    return any_of(rules), (number, unit) if number > 1 else None
+
+
+def _rules(
+    reader: Reader, draft: Draft, pick: Pick, unit: str, shared: Scope | None, number: int
+) -> list[DayRule]:
+    if pick.date is not None:
+        reader.refuse("A date with its year comes only once.", pick.first, until=pick.last + 1)
+    if pick.month is not None:
+        return _annual(reader, draft, pick, unit)
+    if pick.weekdays:
+        return [_weekdays(reader, draft, pick, unit)]
+    own = pick.scope or shared
+    if own is not None and own.kind == "concrete":
+        reader.refuse("That month comes only once.", pick.first, until=pick.last + 1)
+    if own is not None and draft.months and own.kind != "month":
+        reader.refuse("The months are said twice.", draft.months_at)
+    if own is None and unit not in ("month", "day") and not draft.months:
+        _refuse_scopeless(reader, pick, unit)
+    if unit in ("week", "year") and own is None:
+        _refuse_scopeless(reader, pick, unit)
+    if own is not None and own.kind == "months" and unit == "month":
+        reader.refuse("Every month, or only the months named?", pick.first)
+    return ordinal_rules(reader, pick, draft.months, own)
+
+
+def _refuse_scopeless(reader: Reader, pick: Pick, unit: str) -> None:
+    words = reader.text[reader.tokens[pick.first].start : reader.tokens[pick.last].end]
+    reader.refuse(
+        f"“{words}” of what: the month, the year?",
+        pick.first,
+        (f"on the {words.removeprefix('the ')} of each month at 09:00",),
+        until=pick.last + 1,
+    )
+
+
+def _annual(reader: Reader, draft: Draft, pick: Pick, unit: str) -> list[DayRule]:
+    if unit not in ("", "year") and draft.cadence is None:
+        reader.refuse("A date comes once a year.", pick.first, until=pick.last + 1)
+    if draft.months:
+        reader.refuse("The months are said twice.", draft.months_at)
+    assert pick.month is not None
+    if pick.month == 2 and 29 in pick.days:
+        reader.refuse(
+            "29 February comes only in leap years: leave the others out, or take the last day?",
+            pick.first,
+            (
+                "every year on the 29th of February that has one at 09:00",
+                "on the last day of February at 09:00 every year",
+            ),
+            until=pick.last + 1,
+        )
+    return [day_rule(months=(pick.month,), days=pick.days)]
+
+
+def _weekdays(reader: Reader, draft: Draft, pick: Pick, unit: str) -> DayRule:
+    if unit in ("month", "year") and not pick.ordinals:
+        name = WEEKDAY_NAMES[pick.weekdays[0]]
+        reader.refuse(
+            f"One {name} a {unit}, or every {name}?",
+            pick.first,
+            (f"on the first {name} of each month at 09:00", f"every {name} at 09:00"),
+            until=pick.last + 1,
+        )
+    if unit == "day" and len(pick.weekdays) == 1:
+        reader.refuse("Every day, or only on that weekday?", pick.first, until=pick.last + 1)
+    return day_rule(months=draft.months, weekdays=pick.weekdays, days=[item.n for item in pick.ordinals])
+
+
+def _check_period(reader: Reader, draft: Draft, unit: str, number: int) -> None:
+    at = draft.every or 0
+    if draft.cadence is not None and number == 1:
+        return
+    if draft.cadence is not None:
+        reader.refuse("How often is said twice.", at, until=len(reader.tokens))
+    if unit == "day" and number > 1 and (draft.picks or draft.months):
+        reader.refuse("Counting days does not go with naming them.", at)
+    if unit == "day" and number > 1 and at > 0 and reader.tokens[at - 1].text == ",":
+        # Described cron expressions say it so, and begin again on the 1st of each month.
+        reader.refuse(
+            f"Every {number} days counting on and on, or from the 1st of each month? Say from when.",
+            at,
+            (f"every {number} days at 09:00 from {reader.in_days(1).isoformat()}",),
+        )
+    if unit == "week":
+        if not any(pick.weekdays for pick in draft.picks):
+            reader.refuse("On which day of the week?", at, _with_day(reader, "on monday"))
+        days = {day for pick in draft.picks for day in pick.weekdays}
+        if number > 1 and 6 in days and len(days) > 1 and days != {5, 6}:
+            reader.refuse(
+                "With a Sunday among the days it matters whether weeks begin on Sunday or Monday.",
+                draft.picks[0].first,
+            )
+    if unit == "month" and not draft.picks:
+        reader.refuse("On which day of the month?", at, _with_day(reader, "on the 1st"))
+    if unit == "year" and not draft.picks:
+        reader.refuse("On which day of the year?", at, _with_day(reader, "on 1 January"))
+    if unit == "year" and any(p.scope is None and p.month is None for p in draft.picks):
+        reader.refuse(
+            "On which day of the year?", draft.picks[0].first, ("every year on 1 January at 09:00",)
+        )
+
+
+def _with_day(reader: Reader, words: str) -> tuple[str, ...]:
+    return (f"{reader.text} {words}", f"{reader.text} {words} at 09:00")
+
+
+# --- times ------------------------------------------------------------------------------------------------------
+
+
+def _times(reader: Reader, draft: Draft) -> Times | Grid | Hourly | Window:
+    if draft.minutes is not None or draft.seconds is not None:
+        return _marked(reader, draft)
+    if draft.window is not None:
+        reader.refuse(
+            "A window needs to say how often: every hour, every 15 minutes?",
+            draft.window[0].first,
+            (
+                "every hour from 09:00 to 17:00 on weekdays",
+                "every 15 minutes from 09:00 to 17:00 on weekdays",
+            ),
+            until=draft.window[1].last + 1,
+        )
+    if not draft.times:
+        part = {"morning": "08:00", "afternoon": "15:00", "evening": "19:00", "night": "22:00"}.get(
+            draft.part or "", "09:00"
+        )
+        reader.refuse(
+            "At what time of day?",
+            len(reader.tokens),
+            (f"{reader.text.rstrip(' .')} at {part}", f"{reader.text.rstrip(' .')} at 17:00"),
+        )
+    return Times(tuple(sorted(set(resolve(reader, draft.times, draft.part)))))
+
+
+def _marked(reader: Reader, draft: Draft) -> Times | Grid | Hourly:
+    minutes, seconds = draft.minutes, draft.seconds or (0,)
+    if draft.times:
+        reader.refuse("Minutes past the hour do not go with a time of day.", draft.marks_at)
+    if minutes is None:
+        reader.refuse("Seconds of which minute?", draft.marks_at, ("every minute at second 10",))
+    if draft.window is None:
+        return clock(draft.hours, minutes, seconds)
+    opens, closes = _window(reader, draft)
+    if closes < opens:
+        reader.refuse("A window over midnight does not go with minutes past the hour.", draft.marks_at)
+    if minutes == (0,) and opens % 3600 == 0 and seconds == (0,):
+        return Times(tuple(range(opens, closes + 1, 3600)))
+    every = [h * 3600 + m * 60 + s for h in range(24) for m in minutes for s in seconds]
+    return Times(tuple(time for time in every if opens <= time <= closes))
+
+
+def _window(reader: Reader, draft: Draft) -> tuple[int, int]:
+    assert draft.window is not None
+    opens, closes = resolve(reader, list(draft.window), None)
+    if opens == closes:
+        reader.refuse("This window has no length.", draft.window[0].first, until=draft.window[1].last + 1)
+    return opens, closes
+
+
+def _cadenced(
+    reader: Reader,
+    draft: Draft,
+    limits: Limits,
+    zone: str,
+    days: tuple[DayRule, ...],
+    every: tuple[int, str] | None,
+) -> Piece:
+    assert draft.cadence is not None
+    at = draft.every or 0
+    if draft.times:
+        reader.refuse(
+            "Every so often, or at that time?",
+            draft.times[0].first,
+            ("every 2 hours from 09:00 to 17:00", "every day at 09:00"),
+            until=draft.times[-1].last + 1,
+        )
+    if draft.part is not None:
+        reader.refuse("Give the hours: a part of the day is no window.", draft.part_at)
+    on_the_hour = draft.minutes == (0,) and draft.hours is None and DAY_SECONDS % draft.cadence == 0
+    on_the_hour = on_the_hour and draft.cadence % 3600 == 0 and limits.start is None and draft.window is None
+    if (draft.minutes is not None or draft.hours is not None) and not on_the_hour:
+        reader.refuse("Minutes past the hour go with every hour only.", draft.marks_at)
+    if draft.seconds is not None:
+        if draft.cadence != 60 or draft.window is not None:
+            reader.refuse("Seconds go with every minute only.", draft.marks_at)
+        return Piece(Calendar(Hourly(interval.ALL, draft.seconds), days), every)
+    if draft.window is not None:
+        return Piece(Calendar(_windowed(reader, draft, draft.cadence, days, limits), days), every)
+    return _unbounded(reader, draft.cadence, limits, zone, days, every, at)
+
+
+def _windowed(
+    reader: Reader, draft: Draft, cadence: int, days: tuple[DayRule, ...], limits: Limits
+) -> Window:
+    opens, closes = _window(reader, draft)
+    assert draft.window is not None
+    first, last = draft.window[0].first, draft.window[1].last + 1
+    length = (closes - opens) % DAY_SECONDS
+    if cadence > length:
+        reader.refuse("The window is shorter than the interval.", first, until=last)
+    if limits.start_time:
+        reader.refuse("The window says when it starts.", limits.start_at)
+    if closes < opens and (days or limits.exceptions or limits.holidays):
+        reader.refuse(
+            "A window over midnight belongs to the day it opens on, or to both: split it at midnight.",
+            first,
+            until=last,
+        )
+    if draft.window_word == "between" and interval.divides_hour(cadence) and opens % cadence:
+        written = f"{opens // 3600:02}:{opens % 3600 // 60:02}"
+        reader.refuse(
+            f"Counting from {written}, or on the clock? Say “from {written} to” to count from it.",
+            first,
+            until=last,
+        )
+    return Window(opens, closes, cadence)
+
+
+def _unbounded(
+    reader: Reader,
+    cadence: int,
+    limits: Limits,
+    zone: str,
+    days: tuple[DayRule, ...],
+    every: tuple[int, str] | None,
+    at: int,
+) -> Piece:
+    info = load(zone)
+    start = limits.start
+    if days:
+        if interval.divides_hour(cadence):
+            phase = to_local(info, seconds_of(start)) % 3600 if isinstance(start, datetime) else 0
+            return Piece(Calendar(interval.hourly(cadence, phase), days), every)
+        if isinstance(start, datetime) or cadence >= DAY_SECONDS or DAY_SECONDS % cadence:
+            reader.refuse(
+                "That interval does not divide the day: counting from when on each of these days?", at
+            )
+        return Piece(Calendar(Window(0, DAY_SECONDS - 1, cadence), days), every)
+    if start is None:
+        return Piece(interval.plain(cadence, reader.now, zone))
+    anchor = (
+        seconds_of(start) if isinstance(start, datetime) else place(info, day_seconds(start.toordinal())).at
+    )
+    rule, bound = interval.anchored(cadence, anchor, zone)
+    return Piece(rule, None, interval.whole_day(bound, zone), anchored=bound is None)

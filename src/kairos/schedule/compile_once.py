@@ -1,0 +1,231 @@
+"""A single instant: refused where the local time is skipped, repeated, past, or can be read two ways."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from .days import DayFinder, add_months, days_of_month, month_length
+from .english_bounds import coming_weekday
+from .english_times import resolve
+from .normal import day_rule
+from .pick_rules import ordinal_rules
+from .recurrence import DAY_SECONDS, Calendar, Once, Times
+from .zones import day_seconds, instant_of, offset_at, place, seconds_of
+
+if TYPE_CHECKING:
+    from .draft import Draft, Pick
+    from .reader import Reader
+
+WHOLE_DAYS = {"day": 1, "week": 7, "fortnight": 14}
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+EXACT = {"second": 1, "minute": 60, "hour": 3600}
+
+
+def compile_once(reader: Reader, draft: Draft) -> list[Once]:
+    """The instants of one part that does not recur."""
+    if draft.instant is not None:
+        if draft.picks or draft.times or draft.delay or draft.part:
+            reader.refuse("An instant needs nothing else.", 0, until=len(reader.tokens))
+        return [_future(reader, seconds_of(draft.instant), 0)]
+    if draft.months:
+        reader.refuse(
+            "That names a whole month, not a day.", draft.months_at, ("every day at 09:00 in january",)
+        )
+    if draft.delay is not None:
+        return [_delayed(reader, draft)]
+    if draft.window is not None:
+        reader.refuse(
+            "A window needs to say how often, and on which days.",
+            draft.window[0].first,
+            ("every hour from 09:00 to 17:00 on weekdays",),
+            until=draft.window[1].last + 1,
+        )
+    if len(draft.picks) > 1:
+        _refuse_many(reader, draft)
+    if not draft.times:
+        text = reader.text.rstrip(" .")
+        reader.refuse("At what time of day?", len(reader.tokens), (f"{text} at 09:00", f"{text} at 17:00"))
+    times = sorted(set(resolve(reader, draft.times, draft.part)))
+    if not draft.picks:
+        return [_next_time(reader, draft, times)]
+    pick = draft.picks[0]
+    if len(times) > 1 and pick.date is None:
+        reader.refuse("Once each, or every week or year? Say “every”, or give the date.", pick.first)
+    day = _day(reader, draft, pick, times[0])
+    _check_midnight(reader, draft, pick, times, day)
+    return [_placed(reader, day, time, draft.time_at) for time in times]
+
+
+def _refuse_many(reader: Reader, draft: Draft) -> None:
+    text = reader.text.rstrip(" .")
+    reader.refuse(
+        "Several days: once each, or again and again? Say “every”.",
+        draft.picks[0].first,
+        (f"every {text}",),
+        until=draft.picks[-1].last + 1,
+    )
+
+
+def _next_time(reader: Reader, draft: Draft, times: list[int]) -> Once:
+    if len(times) > 1:
+        shown = " and ".join(f"{time // 3600:02}:{time % 3600 // 60:02}" for time in times[:2])
+        reader.refuse("Every day, or once?", draft.time_at, (f"every day at {shown}", f"tomorrow at {shown}"))
+    placed = place(reader.zone, day_seconds(reader.today.toordinal()) + times[0])
+    ahead = 0 if placed.at > reader.now else 1
+    return _placed(reader, reader.in_days(ahead), times[0], draft.time_at)
+
+
+def _day(reader: Reader, draft: Draft, pick: Pick, time: int) -> date:
+    if pick.date is not None:
+        return pick.date
+    if pick.month is not None:
+        if len(pick.days) > 1:
+            _refuse_many(reader, draft)
+        return _next_matching(
+            reader, Calendar(Times((time,)), (day_rule(months=(pick.month,), days=pick.days),))
+        )
+    if pick.weekdays:
+        if len(pick.weekdays) > 1:
+            _refuse_many(reader, draft)
+        if not pick.ordinals:
+            return coming_weekday(reader, pick.weekdays[0], pick.first)
+        days = [item.n for item in pick.ordinals]
+        return _next_matching(
+            reader, Calendar(Times((time,)), (day_rule(weekdays=pick.weekdays, days=days),))
+        )
+    return _ordinal_day(reader, pick, time)
+
+
+def _ordinal_day(reader: Reader, pick: Pick, time: int) -> date:
+    if len(pick.ordinals) > 1:
+        reader.refuse(
+            "Several days: once each, or again and again? Say “every”.", pick.first, until=pick.last + 1
+        )
+    item, scope = pick.ordinals[0], pick.scope
+    if scope is None:
+        if item.noun != "day" or item.n < 0:
+            words = reader.text[reader.tokens[pick.first].start : reader.tokens[pick.last].end]
+            reader.refuse(
+                f"“{words}” of which month?",
+                pick.first,
+                (f"on the {words.removeprefix('the ')} of each month at 09:00",),
+                until=pick.last + 1,
+            )
+        if item.n > month_length(reader.today.year, reader.today.month) or item.n > 31:
+            reader.refuse("This month has no such day: name the month.", pick.first, until=pick.last + 1)
+        day = _next_matching(reader, Calendar(Times((time,)), (day_rule(days=(item.n,)),)))
+        following = add_months(reader.today.replace(day=1), 1)
+        if following is not None and (day.year, day.month) > (following.year, following.month):
+            reader.refuse(
+                "The coming month has no such day: name the month.", pick.first, until=pick.last + 1
+            )
+        return day
+    if scope.kind in ("quarter", "year"):
+        reader.refuse(f"Of this {scope.kind}, or of each {scope.kind}?", pick.first, until=pick.last + 1)
+    rules = ordinal_rules(reader, pick, (), scope, lenient=True)
+    if scope.year is not None:
+        found = days_of_month(rules[0], scope.year, scope.months[0])
+        if not found:
+            reader.refuse("That month has no such day.", pick.first, until=pick.last + 1)
+        return date(scope.year, scope.months[0], found[0])
+    if len(scope.months) > 1:
+        reader.refuse(
+            "Several days: once each, or every year? Say “every year”.", pick.first, until=pick.last + 1
+        )
+    return _next_matching(reader, Calendar(Times((time,)), tuple(rules)))
+
+
+def _next_matching(reader: Reader, calendar: Calendar) -> date:
+    assert isinstance(calendar.times, Times)
+    time = calendar.times.at[0]
+    coming = DayFinder(calendar, (), ()).following(reader.today)
+    found = next(
+        (d for d in coming if place(reader.zone, day_seconds(d.toordinal()) + time).at > reader.now), None
+    )
+    if found is None:
+        reader.refuse("That day never comes.", 0, until=len(reader.tokens))
+    return found
+
+
+def _check_midnight(reader: Reader, draft: Draft, pick: Pick, times: list[int], day: date) -> None:
+    """“midnight on friday” begins it to some and ends it to others; a full date with 00:00 is clear."""
+    word = any(time.midnight_word for time in draft.times)
+    if 0 in times and (word or pick.date is None):
+        following = day + timedelta(days=1)
+        reader.refuse(
+            "The midnight that begins that day, or the one that ends it?",
+            draft.time_at,
+            (f"{day.isoformat()} at 00:00", f"{following.isoformat()} at 00:00"),
+            until=draft.times[-1].last + 1,
+        )
+
+
+def _placed(reader: Reader, day: date, time: int, at: int) -> Once:
+    local = day_seconds(day.toordinal()) + time
+    placed = place(reader.zone, local)
+    shown = f"{day.isoformat()} {time // 3600:02}:{time % 3600 // 60:02}"
+    if placed.gap:
+        before, after = placed.at - 1, placed.at
+        reader.refuse(
+            f"{shown} does not exist there: the clocks jump over it.",
+            at,
+            (_instant(reader, local - offset_at(reader.zone, after)), _instant(reader, placed.at)),
+            until=len(reader.tokens),
+        ) if before else None
+    if placed.other is not None:
+        reader.refuse(
+            f"{shown} comes twice there: the clocks go back.",
+            at,
+            (_instant(reader, placed.at), _instant(reader, placed.other)),
+            until=len(reader.tokens),
+        )
+    return _future(reader, placed.at, at)
+
+
+def _instant(reader: Reader, at: int) -> str:
+    return instant_of(at).astimezone(reader.zone).isoformat()
+
+
+def _future(reader: Reader, at: int, index: int) -> Once:
+    if at <= reader.now:
+        reader.refuse(
+            "That is in the past.", index, ("in 20 minutes", "tomorrow at 09:00"), until=len(reader.tokens)
+        )
+    return Once(instant_of(at))
+
+
+def _delayed(reader: Reader, draft: Draft) -> Once:
+    assert draft.delay is not None
+    days = months = 0
+    exact = 0.0
+    for amount, unit in draft.delay:
+        if unit in EXACT:
+            exact += amount * EXACT[unit]
+        elif amount != int(amount):
+            reader.refuse(f"Half a {unit} is no whole number of days.", draft.delay_at)
+        elif unit in WHOLE_DAYS:
+            days += int(amount) * WHOLE_DAYS[unit]
+        else:
+            months += int(amount) * MONTHS[unit]
+    if exact != int(exact):
+        reader.refuse("Less than whole seconds cannot be scheduled.", draft.delay_at)
+    if draft.picks or draft.part:
+        reader.refuse("A delay and a day: which one?", draft.delay_at, until=len(reader.tokens))
+    if draft.times and (exact or not (days or months)):
+        reader.refuse("A delay and a time: which one?", draft.time_at, until=len(reader.tokens))
+    if not (exact or days or months) or days > 1_000_000 or months > 12_000 or exact > 1e10:
+        reader.refuse("That is no delay to wait for.", draft.delay_at, ("in 20 minutes",))
+    if not (days or months):
+        return Once(instant_of(reader.now + int(exact)))
+    day = add_months(reader.today, months) if months else reader.today
+    if day is None:
+        reader.refuse("That many months ahead there is no such day.", draft.delay_at, ("in 30 days",))
+    day += timedelta(days=days)
+    if draft.times:
+        times = resolve(reader, draft.times, None)
+        if len(times) > 1:
+            reader.refuse("One time, please.", draft.time_at)
+        return _placed(reader, day, times[0], draft.time_at)
+    placed = _placed(reader, day, reader.time_of_day, draft.delay_at)
+    return Once(placed.at + timedelta(seconds=int(exact) % DAY_SECONDS, days=int(exact) // DAY_SECONDS))

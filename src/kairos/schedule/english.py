@@ -1,0 +1,204 @@
+"""The English grammar: clauses in any order, each said once, every token used exactly once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import english_bounds as bounds
+from .compile import compile_parts
+from .draft import Draft, Limits
+from .english_clauses import read_at, read_between, read_count, read_for, read_from, read_in, read_marks
+from .english_every import read_every
+from .english_exceptions import read_exceptions
+from .english_picks import read_pick, starts_pick
+from .english_spans import read_span
+from .english_times import part_of, read_times, read_window, starts_range
+from .english_zones import read_zone
+from .lexer import Token, lex
+from .reader import Reader
+from .refusals import refuse_unknown
+from .words import EXCEPTERS, STARTERS
+from .zones import load
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+    from datetime import date
+
+    from .recurrence import Schedule
+
+EXCEPTING = (("but", "not"), ("apart", "from"), ("other", "than"), ("not",), ("but", "skip"))
+VERBS = ("run", "runs", "repeat", "repeats", "please")
+
+
+def parse(text: str, now: int, zone: str, calendars: Mapping[str, Container[date]]) -> Schedule:
+    """Compile an English intent, read at an instant, for a zone that the text may override."""
+    tokens = lex(text)
+    reader, parts, limits = _read(text, tokens, now, zone, calendars)
+    if limits.zone is not None and limits.zone != zone:
+        # “tomorrow” depends on the zone, which may be named last: read again, now that it is known.
+        zone, dated = limits.zone, reader.dated
+        if dated:
+            reader, parts, limits = _read(text, tokens, now, zone, calendars)
+        else:
+            reader = Reader(text, tokens, now, load(zone))
+    return compile_parts(reader, parts, limits, zone, calendars)
+
+
+def _read(
+    text: str, tokens: list[Token], now: int, zone: str, calendars: Mapping[str, Container[date]]
+) -> tuple[Reader, list[Draft], Limits]:
+    reader = Reader(text, tokens, now, load(zone))
+    parts, limits = [Draft()], Limits()
+    reader.accept(*VERBS)
+    if not reader.tokens[reader.index :]:
+        reader.refuse("There is nothing here to understand.", 0, ("every day at 09:00", "in 20 minutes"))
+    while not reader.done:
+        if _connector(reader, parts):
+            continue
+        if not _clause(reader, parts[-1], limits, calendars):
+            refuse_unknown(reader)
+    return reader, parts, limits
+
+
+def _connector(reader: Reader, parts: list[Draft]) -> bool:
+    """Commas between clauses; “and” before another choice of days, or before another part."""
+    mark = reader.index
+    comma = reader.accept(",", ";")
+    joined = reader.accept("and", "&")
+    also = reader.accept("also") if joined else None
+    if comma is None and joined is None:
+        return False
+    if reader.done or mark == 0:
+        reader.refuse(f"“{reader.tokens[mark].raw}” joins nothing here.", mark)
+    draft = parts[-1]
+    if joined is None:
+        return True
+    draft.joined = True
+    if not (starts_pick(reader) or reader.at("every", "each", "on", "once", "in", "at")):
+        reader.refuse(
+            "“and” joins days to days and times to times; this is neither.", mark, until=reader.index + 1
+        )
+    complete = bool(draft.times or draft.window or draft.minutes is not None or draft.instant is not None)
+    if complete and (draft.picks or draft.period or draft.instant is not None):
+        parts.append(Draft())
+    elif not (draft.picks and (also or starts_pick(reader) or reader.at("every", "each", "on"))):
+        reader.refuse(
+            "“and” joins days to days and times to times; this is neither.", mark, until=reader.index + 1
+        )
+    return True
+
+
+def _clause(reader: Reader, draft: Draft, limits: Limits, calendars: Mapping[str, Container[date]]) -> bool:
+    mark = reader.index
+    if read_every(reader, draft):
+        return True
+    if reader.accept("at", "@"):
+        return read_at(reader, draft)
+    if reader.accept("only"):
+        draft.recurring = True
+        return reader.at("on", "in", "at")
+    if reader.accept("on"):
+        return (
+            reader.at("every", "each")
+            or read_marks(reader, draft)
+            or read_pick(reader, draft)
+            or _back(reader, mark)
+        )
+    if reader.accept("in"):
+        return read_in(reader, draft, limits) or _back(reader, mark)
+    if reader.accept("between"):
+        return read_between(reader, draft, limits, mark) or _back(reader, mark)
+    if reader.accept("from"):
+        return read_from(reader, draft, limits, mark) or _back(reader, mark)
+    return _bounding(reader, draft, limits, calendars) or _loose(reader, draft, limits)
+
+
+def _back(reader: Reader, mark: int) -> bool:
+    """Nothing fits after the preposition: point at what follows it."""
+    if reader.index == mark:
+        reader.index = mark + 1
+    return False
+
+
+def _bounding(reader: Reader, draft: Draft, limits: Limits, calendars: Mapping[str, Container[date]]) -> bool:
+    mark = reader.index
+    if reader.accept(*STARTERS) or reader.accept_phrase("as", "of"):
+        reader.accept("from")
+        return bounds.read_start(reader, limits, mark, draft.timed)
+    if reader.accept("until", "till", "through", "thru", "ending", "ends") or reader.accept_phrase(
+        "up", "until"
+    ):
+        return bounds.read_end(reader, limits, mark, draft.timed)
+    if reader.accept("for"):
+        return read_for(reader, limits, mark)
+    if reader.accept_phrase("up", "to"):
+        return read_count(reader, limits, mark)
+    excepting = reader.accept(*EXCEPTERS) is not None or any(reader.accept_phrase(*words) for words in EXCEPTING)
+    if not excepting and reader.at("but") and (starts_pick(reader, 1) or reader.at("on", ahead=1)):
+        excepting = reader.accept("but") is not None
+    if excepting:
+        limits.exceptions_at = mark
+        read_exceptions(reader, limits, calendars)
+        return True
+    return False
+
+
+def _loose(reader: Reader, draft: Draft, limits: Limits) -> bool:
+    """Clauses without a word to announce them: marks, times, windows, counts, delays, days, zones."""
+    mark = reader.index
+    if reader.kind("instant"):
+        if draft.instant is not None:
+            reader.refuse("The instant is said twice.", mark)
+        draft.instant = bounds.read_instant(reader)
+        return True
+    if read_marks(reader, draft) or read_count(reader, limits, mark):
+        return True
+    if _delay(reader, draft):
+        return True
+    window = read_window(reader, "")
+    if window is not None:
+        if draft.window is not None:
+            reader.refuse("The window is said twice.", mark)
+        draft.window, draft.window_word = window, "from"
+        return True
+    reader.index = mark
+    if read_pick(reader, draft):
+        return True
+    part = part_of(reader.peek().text) if reader.kind("word") else None
+    if part is not None and draft.part is None and (draft.picks or draft.times):
+        draft.part, draft.part_at = part, mark
+        reader.take()
+        return True
+    times = read_times(reader, allow_bare=_part_follows(reader))
+    if times and not starts_range(reader):
+        if draft.times:
+            reader.refuse("The time is said twice.", mark, until=reader.index)
+        draft.times, draft.time_at = times, mark
+        return True
+    reader.index = mark
+    return read_zone(reader, limits, after_in=False)
+
+
+def _part_follows(reader: Reader) -> bool:
+    """Whether a part of the day follows, so that a bare hour can be a time: “8 tonight”, “3 in the afternoon”."""
+    words = [reader.peek(ahead).text for ahead in range(1, 5)]
+    if words[0] == "oclock":
+        words.pop(0)
+    if words[0] in ("tonight", "in", "this", "tomorrow", "today"):
+        return words[0] == "tonight" or any(part_of(word) for word in words[1:3])
+    return False
+
+
+def _delay(reader: Reader, draft: Draft) -> bool:
+    """“20 minutes from now”."""
+    mark = reader.index
+    span = read_span(reader)
+    if span is not None and (
+        reader.accept_phrase("from", "now") or reader.accept_phrase("from", "right", "now")
+    ):
+        if draft.delay is not None:
+            reader.refuse("The delay is said twice.", mark)
+        draft.delay, draft.delay_at = span, mark
+        return True
+    reader.index = mark
+    return False

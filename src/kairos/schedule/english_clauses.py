@@ -1,0 +1,269 @@
+"""The clauses that begin with a preposition: at, in, between, from, for; and minutes past the hour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import english_bounds as bounds
+from .english_dates import read_months, read_year
+from .english_ordinals import read_ordinals
+from .english_picks import read_day_range, read_pick
+from .english_spans import read_span
+from .english_times import part_of, read_times, read_window
+from .english_words import RANGES
+from .english_zones import read_zone
+from .words import MONTHS
+
+if TYPE_CHECKING:
+    from .draft import Draft, Limits
+    from .reader import Reader
+
+
+def read_at(reader: Reader, draft: Draft) -> bool:
+    """After “at”: minutes past the hour, a window, or times, where a bare hour may stand."""
+    mark = reader.index
+    if reader.at("every", "each") or read_marks(reader, draft):
+        return True
+    window = read_window(reader, "at")
+    if window is not None:
+        if draft.window is not None:
+            reader.refuse("The window is said twice.", mark)
+        draft.window, draft.window_word = window, "from"
+        return True
+    reader.index = mark
+    if reader.at("the", "start", "beginning", "end") and read_pick(reader, draft):
+        return True
+    times = read_times(reader, allow_bare=True)
+    if not times:
+        return False
+    if draft.times:
+        reader.refuse("The time is said twice.", mark, until=reader.index)
+    draft.times, draft.time_at = times, mark
+    return True
+
+
+def read_marks(reader: Reader, draft: Draft) -> bool:
+    """Minutes and seconds past the hour: “minute 10 and 30”, “5 minutes past the hour”, “on the hour”."""
+    mark = reader.index
+    unit = reader.peek().text
+    if reader.accept("minute", "minutes", "min", "mins") and reader.kind("number"):
+        _set_minutes(reader, draft, _numbers(reader, 59), mark)
+        _of_hours(reader, draft)
+        return True
+    reader.index = mark
+    if unit in ("second", "seconds", "sec", "secs") and reader.kind("number", ahead=1):
+        reader.take()
+        if draft.seconds is not None:
+            reader.refuse("The seconds are said twice.", mark)
+        draft.seconds, draft.marks_at, draft.recurring = _numbers(reader, 59), mark, True
+        return True
+    reader.accept("the")
+    if reader.accept("hour") or reader.accept_phrase("top", "of", "the", "hour"):
+        _set_minutes(reader, draft, (0,), mark)
+        return True
+    edge = reader.accept("start", "top", "beginning") and reader.accept("of")
+    if edge and reader.accept("every", "each", "the") and reader.accept("hour"):
+        _set_minutes(reader, draft, (0,), mark)
+        return True
+    reader.index = mark
+    if reader.accept_phrase("the", "minute"):
+        if draft.cadence is not None:
+            reader.refuse("How often is said twice.", mark)
+        draft.cadence, draft.recurring = 60, True
+        return True
+    if reader.accept_phrase("the", "half", "hour") or reader.accept_phrase("the", "half", "-", "hour"):
+        _set_minutes(reader, draft, (30,), mark)
+        return True
+    return _past_the_hour(reader, draft, mark)
+
+
+def _past_the_hour(reader: Reader, draft: Draft, mark: int) -> bool:
+    reader.index = mark
+    reader.accept("a")
+    minutes: tuple[int, ...] = ()
+    if reader.accept("quarter"):
+        minutes = (15,)
+    elif reader.accept("half"):
+        minutes = (30,)
+    elif reader.index == mark and reader.kind("number"):
+        token = reader.take()
+        found = [token.value]
+        while reader.at("and", ",") and reader.kind("number", ahead=1):
+            reader.take()
+            found.append(reader.take().value)
+        minutes = tuple(sorted(set(found))) if all(n < 60 for n in found) else ()
+        reader.accept("minutes", "minute", "mins", "min")
+    direction = reader.accept("past", "after", "to", "before")
+    if minutes and direction is not None and reader.accept("the", "every", "each") and reader.accept("hour"):
+        if direction.text in ("to", "before"):
+            minutes = tuple(sorted((60 - minute) % 60 for minute in minutes))
+        _set_minutes(reader, draft, minutes, mark)
+        return True
+    if (
+        minutes
+        and direction is not None
+        and direction.text in ("past", "after")
+        and reader.done
+        and draft.cadence == 3600
+    ):
+        _set_minutes(reader, draft, minutes, mark)
+        return True
+    reader.index = mark
+    return False
+
+
+def _set_minutes(reader: Reader, draft: Draft, minutes: tuple[int, ...], mark: int) -> None:
+    if draft.minutes is not None:
+        reader.refuse("The minutes are said twice.", mark)
+    draft.minutes, draft.marks_at, draft.recurring = minutes, mark, True
+
+
+def _of_hours(reader: Reader, draft: Draft) -> None:
+    """“of every hour”, “past the hour”, “past hours 9 to 17”."""
+    mark = reader.index
+    if reader.accept("of", "past", "after", "in") is None:
+        return
+    if reader.accept("every", "each", "the") and reader.accept("hour"):
+        return
+    reader.index = mark + 1
+    if reader.accept("hour", "hours") and reader.kind("number"):
+        draft.hours = _numbers(reader, 23)
+        return
+    reader.index = mark
+
+
+def _numbers(reader: Reader, highest: int) -> tuple[int, ...]:
+    found: list[int] = []
+    while True:
+        mark = reader.index
+        if found and not reader.accept_separator():
+            break
+        token = reader.peek()
+        if token.kind != "number" or "." in token.text or reader.kind("meridiem", ahead=1):
+            reader.index = mark
+            break
+        reader.take()
+        last = token.value
+        if reader.at(*RANGES) and reader.kind("number", ahead=1):
+            reader.take()
+            last = reader.take().value
+        if last > highest or last < token.value:
+            reader.refuse(f"These go from 0 to {highest}, upwards.", mark)
+        found.extend(range(token.value, last + 1))
+    return tuple(sorted(set(found)))
+
+
+def read_in(reader: Reader, draft: Draft, limits: Limits) -> bool:
+    """After “in”: a delay, months, a part of the day, or a place."""
+    mark = reader.index
+    span = read_span(reader)
+    if span is not None:
+        if draft.delay is not None:
+            reader.refuse("The delay is said twice.", mark)
+        draft.delay, draft.delay_at = span, mark
+        return True
+    reader.accept("the") if part_of(reader.peek(1).text) else None
+    part = part_of(reader.peek().text)
+    if part is not None and reader.kind("word"):
+        if draft.part is not None:
+            reader.refuse("The part of the day is said twice.", mark)
+        reader.take()
+        draft.part, draft.part_at = part, mark
+        return True
+    months = read_months(reader)
+    if months:
+        if draft.months:
+            reader.refuse("The months are said twice.", mark)
+        if read_year(reader) is not None:
+            reader.refuse("That names a whole month, not a day.", mark)
+        draft.months, draft.months_at = months, mark
+        return True
+    return read_zone(reader, limits, after_in=True)
+
+
+def read_between(reader: Reader, draft: Draft, limits: Limits, mark: int) -> bool:
+    """After “between”: a window within the day, or two dates."""
+    before = reader.index
+    window = read_window(reader, "between")
+    if window is not None:
+        if draft.window is not None:
+            reader.refuse("The window is said twice.", mark)
+        draft.window, draft.window_word = window, "between"
+        return True
+    reader.index = before
+    if bounds.read_start(reader, limits, mark, draft.timed):
+        if not reader.accept("and") or not bounds.read_end(reader, limits, mark, draft.timed):
+            reader.refuse("Between that and what?")
+        return True
+    return False
+
+
+def read_from(reader: Reader, draft: Draft, limits: Limits, mark: int) -> bool:
+    """After “from”: a window, weekdays, days of the month, or a start with perhaps an end."""
+    before = reader.index
+    window = read_window(reader, "from")
+    if window is not None:
+        if draft.window is not None:
+            reader.refuse("The window is said twice.", mark)
+        draft.window, draft.window_word = window, "from"
+        return True
+    reader.index = before
+    if read_day_range(reader, draft):
+        return True
+    reader.index = before
+    if reader.peek().text in MONTHS and reader.at(*RANGES, ahead=1):
+        reader.refuse(
+            "From one month to another: every year, or only this time? Name the months, or give dates.",
+            mark,
+            ("every monday at 09:00 in march, april and may",),
+        )
+    if bounds.read_start(reader, limits, mark, draft.timed):
+        ender = reader.accept(*RANGES)
+        if ender is not None and not bounds.read_end(reader, limits, mark, draft.timed):
+            reader.refuse("Until when?")
+        return True
+    reader.index = before
+    ordinals = read_ordinals(reader)
+    if ordinals is not None and len(ordinals.ordinals) > 1:
+        draft.add(reader, ordinals)
+        return True
+    reader.index = before
+    return False
+
+
+def read_for(reader: Reader, limits: Limits, mark: int) -> bool:
+    """“for 5 times”, “for 3 weeks”, “for the next month”."""
+    if reader.accept_phrase("up", "to") and read_count(reader, limits, mark):
+        return True
+    if read_count(reader, limits, mark):
+        return True
+    if reader.accept("the"):
+        reader.accept("next")
+    span = read_span(reader)
+    if span is None or len(span) != 1 or span[0][0] != int(span[0][0]):
+        reader.refuse("For how many times, or how long?", mark)
+    if limits.length is not None or limits.count is not None:
+        reader.refuse("The end is said twice.", mark)
+    limits.length, limits.count_at = (int(span[0][0]), span[0][1]), mark
+    return True
+
+
+def read_count(reader: Reader, limits: Limits, mark: int) -> bool:
+    """“5 times”, “10x”, “3 occurrences” — but not “3 times a day”."""
+    token, following = reader.peek(), reader.peek(1)
+    if token.kind != "number" or following.text not in ("times", "time", "x", "occurrences", "occurrence"):
+        return False
+    reader.index += 2
+    if reader.at("a", "an", "per", "every", "each") or reader.at("daily", "weekly"):
+        reader.refuse(
+            f"“{token.raw} {following.raw}” in each period does not say when: give the times.",
+            mark,
+            ("every day at 09:00 and 17:00", "every 8 hours"),
+            until=reader.index + 1,
+        )
+    if token.value < 1:
+        reader.refuse("It would never run.", mark)
+    if limits.count is not None or limits.length is not None:
+        reader.refuse("The end is said twice.", mark)
+    limits.count, limits.count_at = token.value, mark
+    return True

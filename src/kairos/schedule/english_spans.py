@@ -1,0 +1,75 @@
+"""Lengths of time: “20 minutes”, “an hour and a half”, “2h30m”."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .words import UNITS
+
+if TYPE_CHECKING:
+    from .reader import Reader
+
+Span = tuple[tuple[float, str], ...]
+
+
+def read_span(reader: Reader) -> Span | None:
+    """A length of time, or nothing (and nothing taken)."""
+    mark = reader.index
+    first = _one(reader)
+    if first is None:
+        reader.index = mark
+        return None
+    pieces = [first]
+    while True:
+        before = reader.index
+        reader.accept_separator()
+        if reader.accept_phrase("a", "half"):
+            amount, unit = pieces[-1]
+            pieces[-1] = (amount + 0.5, unit)
+            return tuple(pieces)
+        more = _one(reader) if reader.kind("number") else None
+        if more is None or more[1] in {unit for _, unit in pieces}:
+            reader.index = before
+            return tuple(pieces)
+        pieces.append(more)
+
+
+def _one(reader: Reader) -> tuple[float, str] | None:
+    token = reader.peek()
+    if reader.accept("half"):
+        if reader.accept("a", "an") is None:
+            reader.accept("-")
+        unit = read_unit(reader)
+        return (0.5, unit) if unit in ("hour", "minute", "day") else None
+    if token.text in ("a", "an") and token.kind == "word":
+        reader.take()
+        if reader.accept("half"):
+            reader.accept("-")
+            return (0.5, "hour") if read_unit(reader) == "hour" else None
+        if reader.at("quarter") and reader.at("of", ahead=1):
+            reader.index += 2
+            return (0.25, "hour") if reader.accept("an", "the") and read_unit(reader) == "hour" else None
+        unit = read_unit(reader)
+        return (1.0, unit) if unit else None
+    if token.kind != "number":
+        return None
+    reader.take()
+    amount = float(token.text) if not token.spelled else float(token.value)
+    if reader.at("and") and reader.at("a", "an", ahead=1) and reader.at("half", ahead=2):
+        reader.index += 3
+        amount += 0.5
+    reader.accept("-")
+    reader.accept("more")
+    unit = read_unit(reader)
+    return (amount, unit) if unit else None
+
+
+def read_unit(reader: Reader) -> str | None:
+    """A unit of time; a capital M is refused, since it may be minutes or months."""
+    token = reader.peek()
+    if token.kind not in ("word", "ordinal") or token.text not in UNITS:
+        return None
+    if token.raw == "M":
+        reader.refuse("M may be minutes or months: write it out.")
+    reader.take()
+    return UNITS[token.text]

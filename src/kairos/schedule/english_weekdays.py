@@ -1,0 +1,77 @@
+"""Weekdays: one, a list, a range, or one that falls on a day of the month."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .draft import Ordinal, Pick
+from .english_ordinals import read_ordinal_list
+from .english_words import RANGES, weekdays_of
+
+if TYPE_CHECKING:
+    from .reader import Reader
+
+
+def read_weekdays(reader: Reader, joined: bool = True) -> Pick | None:
+    """“monday”, “mon-fri”, “tuesdays and thursdays”, “friday the 13th”."""
+    mark = reader.index
+    found: list[int] = []
+    plural = False
+    while True:
+        before = reader.index
+        if found:
+            if not joined or not reader.accept_separator():
+                break
+            reader.accept("on")
+            reader.accept("every", "each") if plural or _recurs(reader, mark) else None
+        one = weekdays_of(reader)
+        if one is None:
+            reader.index = before
+            break
+        days, more, size = one
+        reader.index += size
+        end = _range_end(reader) if len(days) == 1 else None
+        if end is not None:
+            last, last_plural = end
+            if last == days[0]:
+                reader.refuse("A range from a weekday to itself is either one day or a whole week.", before)
+            days = tuple((days[0] + n) % 7 for n in range((last - days[0]) % 7 + 1))
+            plural = plural or last_plural or True
+        plural = plural or more or (len(days) > 1)
+        found.extend(days)
+    if not found:
+        return None
+    ordinals = _falling_on(reader, found)
+    return Pick(mark, reader.index - 1, tuple(sorted(set(found))), plural, ordinals)
+
+
+def _recurs(reader: Reader, mark: int) -> bool:
+    return mark > 0 and reader.tokens[mark - 1].text in ("every", "each")
+
+
+def _range_end(reader: Reader) -> tuple[int, bool] | None:
+    if not reader.at(*RANGES):
+        return None
+    end = weekdays_of(reader, ahead=1)
+    if end is None or len(end[0]) != 1:
+        return None
+    reader.index += 2
+    return end[0][0], end[1]
+
+
+def _falling_on(reader: Reader, weekdays: list[int]) -> tuple[Ordinal, ...]:
+    """“friday the 13th”: both must hold."""
+    mark = reader.index
+    if not reader.accept_phrase("falling", "on"):
+        if len(weekdays) != 1 or not (reader.at("the") and reader.kind("ordinal", ahead=1)):
+            return ()
+        if not reader.accept("the"):
+            return ()
+        token = reader.take()
+        if reader.at("of", "in", "day", "last") or weekdays_of(reader) or reader.at("to"):
+            reader.index = mark
+            return ()
+        return (Ordinal(token.value, "day"),)
+    reader.accept("the")
+    found = read_ordinal_list(reader)
+    return tuple(Ordinal(n, "day") for n in found)

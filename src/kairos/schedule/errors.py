@@ -1,0 +1,38 @@
+"""The refusal of a "when" that is not fully understood."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kairos.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class IntentError(BadRequest):
+    """`position` and `length` mark the words at fault in `text`; every one of `suggestions` parses."""
+
+    code = "INTENT"
+
+    def __init__(
+        self, message: str, *, text: str, position: int = 0, length: int = 0, suggestions: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message, field="when")
+        self.text = text
+        self.position = max(0, min(position, len(text)))
+        self.length = max(1, min(length, len(text) - self.position)) if text else 0
+        self.suggestions = tuple(suggestions)
+
+    def with_suggestions(self, suggestions: Sequence[str]) -> IntentError:
+        """The same refusal, with other suggestions."""
+        return IntentError(
+            self.message, text=self.text, position=self.position, length=self.length, suggestions=suggestions
+        )
+
+    def __str__(self) -> str:
+        shown = "".join(character if character.isprintable() else " " for character in self.text)
+        lines = [self.message, f"  {shown}", f"  {' ' * self.position}{'^' * max(1, self.length)}"]
+        if self.suggestions:
+            lines.append("try: " + " | ".join(self.suggestions))
+        return "\n".join(lines)

@@ -1,0 +1,72 @@
+"""Intervals of elapsed time, in their one normal form.
+
+What divides the hour is a pattern of minutes on the clock; everything else counts from an anchor.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timezone, tzinfo
+
+from .recurrence import DAY_SECONDS, Calendar, Hourly, Interval
+from .zones import EPOCH_ORDINAL, day_seconds, instant_of, load, offset_at, place, to_local
+
+ALWAYS_ANCHOR = date(2000, 1, 1)
+ALL = tuple(range(60))
+
+
+def divides_hour(seconds: int) -> bool:
+    return (seconds % 60 == 0 and 3600 % seconds == 0) if seconds >= 60 else 60 % seconds == 0
+
+
+def hourly(seconds: int, phase: int = 0) -> Hourly:
+    """The minutes and seconds on the clock of an interval that divides the hour."""
+    if seconds >= 60:
+        step = seconds // 60
+        return Hourly(tuple(range(phase // 60 % step, 60, step)), (phase % 60,))
+    return Hourly(ALL, tuple(range(phase % seconds, 60, seconds)))
+
+
+def anchored(seconds: int, anchor: int, zone: str) -> tuple[Interval | Calendar, datetime | None]:
+    """An interval that begins at an instant, and the start that bounds it."""
+    if divides_hour(seconds):
+        return Calendar(hourly(seconds, to_local(load(zone), anchor) % 3600)), instant_of(anchor)
+    return Interval(seconds, instant_of(anchor)), None
+
+
+def plain(seconds: int, now: int, zone: str) -> Interval | Calendar:
+    """An interval without a stated start: on the clock, from midnight, or from now, by what divides evenly."""
+    if divides_hour(seconds):
+        return Calendar(hourly(seconds))
+    return Interval(seconds, instant_of(plain_anchor(seconds, now, zone)))
+
+
+def plain_anchor(seconds: int, now: int, zone: str) -> int:
+    """Midnight if the interval divides the day; the same midnight always, where the offset never changes."""
+    info = load(zone)
+    if seconds >= DAY_SECONDS or DAY_SECONDS % seconds:
+        return now
+    if keeps_offset(info):
+        return day_seconds(ALWAYS_ANCHOR.toordinal()) - offset_at(info, now)
+    today = to_local(info, now) // DAY_SECONDS + EPOCH_ORDINAL
+    return place(info, day_seconds(today)).at
+
+
+def keeps_offset(zone: tzinfo) -> bool:
+    """Whether a zone has no daylight saving to speak of."""
+    if zone is UTC or isinstance(zone, timezone):
+        return True
+    checks = [
+        day_seconds(date(year, month, 1).toordinal())
+        for year in (2000, 2010, 2025, 2035)
+        for month in (1, 4, 7, 10)
+    ]
+    return len({offset_at(zone, check) for check in checks}) == 1
+
+
+def whole_day(bound: date | datetime | None, zone: str) -> date | datetime | None:
+    """A start at local midnight is that whole day: the same thing, said in one way."""
+    if not isinstance(bound, datetime):
+        return bound
+    info = load(zone)
+    local = bound.astimezone(info).date()
+    return local if instant_of(place(info, day_seconds(local.toordinal())).at) == bound else bound

@@ -1,0 +1,134 @@
+"""Text into typed tokens: each character belongs to exactly one token, or the text is refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from . import zones
+from .errors import IntentError
+from .words import NUMBERS, ORDINALS, TENS, WEEKDAYS
+
+TOKEN = re.compile(
+    r"""
+    (?P<instant>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})(?![\w:]))
+  | (?P<date>\d{4}-\d{1,2}-\d{1,2}(?![\w:-])|\d{4}/\d{1,2}/\d{1,2}(?![\w:/-]))
+  | (?P<slashed>\d{1,2}[/.]\d{1,2}[/.]\d{4}(?![\w:/.-]))
+  | (?P<clock>\d{1,2}:\d{2}(?::\d{2})?(?![\d:]))
+  | (?P<hclock>\d{1,2}h\d{2}(?![\w]))
+  | (?P<ordinal>\d{1,3}(?:st|nd|rd|th)(?![A-Za-z0-9]))
+  | (?P<number>\d+(?:\.\d+)?)
+  | (?P<meridiem>(?:a\.m\.|p\.m\.|a\.m|p\.m|am\.?|pm\.?|a\ m|p\ m)(?![A-Za-z]))
+  | (?P<offset>(?:UTC|GMT)[+-]\d{1,2}(?::?\d{2})?(?![\w:]))
+  | (?P<zone>[A-Za-z]+(?:[_-][A-Za-z]+)*/[A-Za-z][A-Za-z0-9_+/-]*)
+  | (?P<word>o'?clock|[A-Za-z]+(?:'s)?)
+  | (?P<punctuation>[,;()&@/–—-])
+  | (?P<dot>\.)
+    """,
+    re.VERBOSE | re.IGNORECASE | re.ASCII,
+)
+SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
+MAX_LENGTH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the text. `glued` says that no space parts it from the token before."""
+
+    kind: str
+    text: str
+    raw: str
+    start: int
+    end: int
+    value: int = 0
+    glued: bool = False
+    spelled: bool = False
+
+
+def lex(text: str) -> list[Token]:
+    """The tokens of an intent."""
+    if len(text) > MAX_LENGTH:
+        raise IntentError(f"An intent has at most {MAX_LENGTH} characters.", text=text[:MAX_LENGTH])
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        if text[position] in " \t\n\r":
+            position += 1
+            continue
+        found = TOKEN.match(text, position)
+        if found is None:
+            shown = text[position]
+            raise IntentError(f"{shown!r} is not understood here.", text=text, position=position, length=1)
+        glued = bool(tokens) and tokens[-1].end == position
+        tokens.extend(_tokens(found, text, glued))
+        position = found.end()
+    return _joined(tokens)
+
+
+def _tokens(found: re.Match[str], text: str, glued: bool) -> list[Token]:
+    kind, raw, start, end = found.lastgroup or "", found[0], found.start(), found.end()
+    lower = raw.lower()
+    if kind == "dot":
+        # A dot ends an abbreviation or the text; it carries no meaning anywhere else.
+        if glued or not text[end:].strip():
+            return []
+        raise IntentError("A dot is not understood here.", text=text, position=start, length=1)
+    if kind == "ordinal":
+        number = int(raw[:-2])
+        suffix = "th" if number % 100 in (11, 12, 13) else SUFFIXES.get(number % 10, "th")
+        if lower[-2:] != suffix:
+            message = f"{raw} is not an ordinal: {number}{suffix} is."
+            raise IntentError(message, text=text, position=start, length=len(raw))
+        return [Token(kind, lower, raw, start, end, number, glued)]
+    if kind == "number":
+        return [Token(kind, lower, raw, start, end, int(raw.split(".")[0]), glued)]
+    if kind == "hclock":
+        return [Token("clock", lower.replace("h", ":"), raw, start, end, glued=glued)]
+    if kind == "offset":
+        return [Token("zone", lower, raw, start, end, glued=glued)]
+    if kind == "meridiem":
+        return [Token(kind, lower[0] + "m", raw, start, end, glued=glued)]
+    if kind == "zone":
+        return _zone_or_list(raw, start, glued)
+    if kind == "word":
+        lower = lower.replace("'", "")
+        if lower in ORDINALS:
+            return [Token("ordinal", lower, raw, start, end, ORDINALS[lower], glued, spelled=True)]
+        if lower in NUMBERS:
+            return [Token("number", lower, raw, start, end, NUMBERS[lower], glued, spelled=True)]
+        return [Token(kind, lower, raw, start, end, glued=glued)]
+    return [Token(kind, lower, raw, start, end, glued=glued)]
+
+
+def _zone_or_list(raw: str, start: int, glued: bool) -> list[Token]:
+    """`Europe/London` is a zone; `mon/wed/fri` is a list of words."""
+    parts = raw.split("/")
+    if zones.find(raw) is None and all(part.lower() in WEEKDAYS for part in parts):
+        tokens: list[Token] = []
+        for part in parts:
+            if tokens:
+                tokens.append(Token("punctuation", "/", "/", start, start + 1, glued=True))
+                start += 1
+            tokens.append(Token("word", part.lower(), part, start, start + len(part), glued=bool(tokens)))
+            start += len(part)
+        return tokens
+    return [Token("zone", raw.lower(), raw, start, start + len(raw), glued=glued)]
+
+
+def _joined(tokens: list[Token]) -> list[Token]:
+    """Spelled-out tens join the unit after them: twenty-five, thirty first."""
+    joined: list[Token] = []
+    for token in tokens:
+        tens = joined[-1] if joined else None
+        if tens and tens.text == "-" and len(joined) > 1 and joined[-2].text in TENS and token.spelled:
+            joined.pop()
+            tens = joined[-1]
+        if tens and token.spelled and tens.text in TENS and tens.kind == "number" and 0 < token.value < 10:
+            raw = f"{tens.raw}-{token.raw}"
+            whole = TENS[tens.text] + token.value
+            joined[-1] = Token(
+                token.kind, raw.lower(), raw, tens.start, token.end, whole, tens.glued, spelled=True
+            )
+        else:
+            joined.append(token)
+    return joined

@@ -1,0 +1,135 @@
+"""Fires schedules: any number of tickers, no leader, exactly one job per tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+import structlog
+
+from kairos.schedule import Plan, when
+from kairos.schedule.policies import Decision, Policy, decide
+from kairos.store.columns import instants, microseconds, plain, texts
+from kairos.store.pool import AsyncStore, Connection
+from kairos.store.query import Query, Row
+
+log = structlog.get_logger("kairos.worker")
+
+BATCH = 500
+# After a long downtime a schedule's ticks are decided in portions, so that no transaction grows without bound.
+MAX_TICKS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one schedule does this time: its decided ticks, and where it stands then."""
+
+    row: Row
+    decisions: Sequence[Decision]
+    cursor_at: datetime
+    next_tick_at: datetime | None
+
+    @property
+    def fired(self) -> int:
+        return sum(1 for each in self.decisions if each.reason is None)
+
+
+class Ticker:
+    """One transaction locks what is due, decides, enqueues and moves on: all of it, or nothing.
+
+    It has no loop of its own: the next tick is one of the deadlines on the sweeper's agenda.
+    """
+
+    def __init__(self, store: AsyncStore) -> None:
+        self._store = store
+
+    async def fire(self) -> bool:
+        """Decide on what is due, up to a batch; answers whether there may be more."""
+        async with self._store.transaction() as connection:
+            rows = await self._store.on(connection, Query("due_schedules", (BATCH,)))
+            turns = [take_turn(row) for row in rows]
+            for turn in turns:
+                await self._cancel_live(connection, turn)
+            fired = await self._store.on(connection, fire_query(turns))
+            await self._store.on(connection, advance_query(turns))
+        for row in fired:
+            if row["reason"] is not None:
+                log.warning(
+                    "a tick was skipped",
+                    schedule=row["schedule"],
+                    tick_at=row["tick_at"],
+                    reason=row["reason"],
+                )
+        return len(rows) == BATCH or any(len(turn.decisions) == MAX_TICKS for turn in turns)
+
+    async def _cancel_live(self, connection: Connection, turn: Turn) -> None:
+        if turn.row["overlap"] == "cancel" and turn.fired:
+            for job_id in turn.row["live"]:
+                reason = f"a later tick of schedule {turn.row['name']}"
+                await self._store.on(connection, Query("cancel_job", (job_id, reason, "ticker")))
+
+
+def take_turn(row: Row) -> Turn:
+    """The pure part: which ticks have come since the cursor, what each policy makes of them, what is next."""
+    plan = plan_of(row["sentence"], row["tz"])
+    now, ends_at = row["now"], row["ends_at"]
+    after = max(row["cursor_at"], row["starts_at"]) if row["starts_at"] else row["cursor_at"]
+    until = min(now, ends_at) if ends_at else now
+    due: list[datetime] = []
+    next_tick_at: datetime | None = None
+    for instant in plan.iterate(after):
+        if instant > until or len(due) == MAX_TICKS:
+            next_tick_at = instant if ends_at is None or instant <= ends_at else None
+            break
+        due.append(instant)
+    decisions = (
+        decide(
+            row["name"],
+            Policy(row["overlap"], row["catch_up"], row["catch_up_within"], row["jitter"]),
+            due,
+            now,
+            running=bool(row["live"]),
+            paused_until=row["paused_until"],
+            left=row["ticks_left"],
+        )
+        if due
+        else []
+    )
+    spent = sum(1 for each in decisions if each.reason is None)
+    if row["ticks_left"] is not None and row["ticks_left"] - spent <= 0:
+        next_tick_at = None
+    return Turn(row, decisions, due[-1] if due else after, next_tick_at)
+
+
+@lru_cache(maxsize=20_000)
+def plan_of(sentence: str, tz: str) -> Plan:
+    """The plan of a stored sentence: every anchor in it is absolute, so it means today what it meant then."""
+    return when(sentence, tz=tz)
+
+
+def fire_query(turns: Sequence[Turn]) -> Query:
+    decided = [(turn.row, each) for turn in turns for each in turn.decisions]
+    return Query(
+        "fire_ticks",
+        (
+            texts([row["name"] for row, _ in decided]),
+            plain([row["generation"] for row, _ in decided]),
+            instants(each.tick_at for _, each in decided),
+            texts([each.reason for _, each in decided]),
+            microseconds(each.delay for _, each in decided),
+        ),
+    )
+
+
+def advance_query(turns: Sequence[Turn]) -> Query:
+    return Query(
+        "advance_schedules",
+        (
+            texts([turn.row["name"] for turn in turns]),
+            instants(turn.cursor_at for turn in turns),
+            instants(turn.next_tick_at for turn in turns),
+            plain([turn.fired for turn in turns]),
+        ),
+    )
