@@ -28,6 +28,23 @@ def dumps(value: Any, what: str = "value") -> str:
     return text
 
 
+def is_plain(text: str) -> bool:
+    """Whether JSON from a trusted encoder is short and simple enough to break none of the rules.
+
+    A glance instead of a walk: most arguments are a few numbers and words. Whatever could hide a NUL, half a
+    surrogate pair, a NaN (also one written as null), an endless integer or deep nesting is not plain.
+    """
+    return (
+        len(text) < MAX_DIGITS
+        and text.isascii()
+        and "\\u" not in text
+        and "null" not in text
+        and "NaN" not in text
+        and "Infinity" not in text
+        and text.count("{") + text.count("[") <= MAX_DEPTH
+    )
+
+
 def loads(text: str, what: str = "value") -> Any:
     """Decode JSON from outside, holding it to the same rules."""
     _refuse_size(text, what)

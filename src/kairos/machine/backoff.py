@@ -51,8 +51,9 @@ class Backoff:
         base = duration(self.base, "base").total_seconds()
         cap = duration(self.cap, "cap").total_seconds()
         try:
-            grown = base * float(self.factor) ** attempt
+            grown = min(base * float(self.factor) ** attempt, cap)
         except OverflowError:
-            grown = cap
+            grown = cap if base else 0.0
+        # Spread before the cap is applied once more: at the cap they must not come back together either.
         spread = random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 (no secret)
         return timedelta(seconds=min(grown * spread, cap))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar, overload
@@ -67,6 +68,10 @@ class Machine:
 
     def dump(self, state: Any) -> str:
         """A state as JSON text, by the machine's own type and the strict codec."""
+        with suppress(ValueError):  # said better below
+            text = self.state.dump_json(state, warnings="error").decode()
+            if codec.is_plain(text):
+                return text
         try:
             value = self.state.dump_python(state, mode="json", warnings="error")
         except ValueError as error:  # pydantic's own, a state that contains itself, bytes that are no text

@@ -111,7 +111,8 @@ def _in_months(rule: DayRule, months: tuple[int, ...]) -> DayRule:
 def _first_match(reader: Reader, rule: Calendar, start: date | datetime | None, zone: str) -> date:
     info = load(zone)
     probe = Schedule((rule,), zone, start)
-    since = max(reader.now, bounds(probe, info)[0] - 1)
+    # A stated start decides alone, so that the sentence means the same whenever it is read.
+    since = reader.now if start is None else bounds(probe, info)[0] - 1
     first = next(ticks(probe, instant_of(since)), None)
     if first is None:
         reader.refuse("This would never fire.", 0, until=len(reader.tokens))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from . import interval
 from .draft import Scope
-from .english_times import resolve
+from .english_times import check_night, resolve
 from .normal import any_of, day_rule
 from .pick_rules import ordinal_rules
 from .recurrence import DAY_SECONDS, Calendar, Grid, Hourly, Interval, Times, Window, clock
-from .words import WEEKDAY_NAMES
+from .words import MONTH_NAMES, WEEKDAY_NAMES
 from .zones import day_seconds, load, place, seconds_of, to_local
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ class Piece:
 def is_recurring(draft: Draft) -> bool:
     """Whether anything says that it comes again; what does not is a single instant."""
     scopes = [pick.scope for pick in draft.picks if pick.scope is not None]
-    scoped = any(scope.kind == "month" or (scope.kind not in ("months", "concrete") and scope.each) for scope in scopes)
+    scoped = any(
+        scope.kind == "month" or (scope.kind not in ("months", "concrete") and scope.each) for scope in scopes
+    )
     return draft.recurring or scoped or any(pick.plural for pick in draft.picks)
 
 
@@ -70,7 +72,10 @@ def _days(reader: Reader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple[int,
         if draft.cadence is None and unit not in ("", "day"):
             reader.refuse("On which day of the month?", draft.months_at)
         if not draft.cadence and unit == "" and draft.every is not None:
-            reader.refuse("On which day of the month?", draft.months_at)
+            name = MONTH_NAMES[draft.months[0] - 1]
+            reader.refuse(
+                "On which day of the month?", draft.months_at, (f"every {name} on the 1st at 09:00",)
+            )
         rules.append(day_rule(months=draft.months))
     return any_of(rules), (number, unit) if number > 1 else None
 
@@ -84,6 +89,9 @@ def _rules(
         return _annual(reader, draft, pick, unit)
     if pick.weekdays:
         return [_weekdays(reader, draft, pick, unit)]
+    numbers = sorted(item.n for item in pick.ordinals)
+    if unit == "day" and (len(numbers) < 2 or numbers != list(range(numbers[0], numbers[-1] + 1))):
+        reader.refuse("Every day, or only on those days of the month?", pick.first, until=pick.last + 1)
     own = pick.scope or shared
     if own is not None and own.kind == "concrete":
         reader.refuse("That month comes only once.", pick.first, until=pick.last + 1)
@@ -204,7 +212,10 @@ def _times(reader: Reader, draft: Draft) -> Times | Grid | Hourly | Window:
             len(reader.tokens),
             (f"{reader.text.rstrip(' .')} at {part}", f"{reader.text.rstrip(' .')} at 17:00"),
         )
-    return Times(tuple(sorted(set(resolve(reader, draft.times, draft.part)))))
+    found = resolve(reader, draft.times, draft.part)
+    if draft.part == "night" and draft.picks:
+        check_night(reader, draft.times, found)
+    return Times(tuple(sorted(set(found))))
 
 
 def _marked(reader: Reader, draft: Draft) -> Times | Grid | Hourly:

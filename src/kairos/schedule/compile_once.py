@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .days import DayFinder, add_months, days_of_month, month_length
 from .english_bounds import coming_weekday
-from .english_times import resolve
+from .english_times import check_night, resolve
 from .normal import day_rule
 from .pick_rules import ordinal_rules
 from .recurrence import DAY_SECONDS, Calendar, Once, Times
@@ -32,6 +32,8 @@ def compile_once(reader: Reader, draft: Draft) -> list[Once]:
         reader.refuse(
             "That names a whole month, not a day.", draft.months_at, ("every day at 09:00 in january",)
         )
+    if draft.minutes is not None or draft.seconds is not None:
+        reader.refuse("Every hour, or only once?", draft.marks_at, ("every hour at minute 30", "every hour"))
     if draft.delay is not None:
         return [_delayed(reader, draft)]
     if draft.window is not None:
@@ -47,6 +49,8 @@ def compile_once(reader: Reader, draft: Draft) -> list[Once]:
         text = reader.text.rstrip(" .")
         reader.refuse("At what time of day?", len(reader.tokens), (f"{text} at 09:00", f"{text} at 17:00"))
     times = sorted(set(resolve(reader, draft.times, draft.part)))
+    if draft.part == "night":
+        check_night(reader, draft.times, times)
     if not draft.picks:
         return [_next_time(reader, draft, times)]
     pick = draft.picks[0]

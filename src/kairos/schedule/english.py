@@ -79,7 +79,7 @@ def _connector(reader: Reader, parts: list[Draft]) -> bool:
             "“and” joins days to days and times to times; this is neither.", mark, until=reader.index + 1
         )
     complete = bool(draft.times or draft.window or draft.minutes is not None or draft.instant is not None)
-    if complete and (draft.picks or draft.period or draft.instant is not None):
+    if complete and also is None and (draft.picks or draft.period or draft.instant is not None):
         parts.append(Draft())
     elif not (draft.picks and (also or starts_pick(reader) or reader.at("every", "each", "on"))):
         reader.refuse(
@@ -133,7 +133,9 @@ def _bounding(reader: Reader, draft: Draft, limits: Limits, calendars: Mapping[s
         return read_for(reader, limits, mark)
     if reader.accept_phrase("up", "to"):
         return read_count(reader, limits, mark)
-    excepting = reader.accept(*EXCEPTERS) is not None or any(reader.accept_phrase(*words) for words in EXCEPTING)
+    excepting = reader.accept(*EXCEPTERS) is not None or any(
+        reader.accept_phrase(*words) for words in EXCEPTING
+    )
     if not excepting and reader.at("but") and (starts_pick(reader, 1) or reader.at("on", ahead=1)):
         excepting = reader.accept("but") is not None
     if excepting:

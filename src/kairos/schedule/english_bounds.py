@@ -196,7 +196,9 @@ def _period_end(reader: Reader) -> date | None:
 
 def _day_and_time(reader: Reader, since: date, timed: bool) -> date | datetime | None:
     mark = reader.index
-    timely = reader.kind("clock") or reader.kind("meridiem", ahead=1) or reader.at("noon", "midnight", "midday")
+    timely = (
+        reader.kind("clock") or reader.kind("meridiem", ahead=1) or reader.at("noon", "midnight", "midday")
+    )
     leading = read_time(reader, False) if timely else None
     if leading is not None:
         reader.accept("on")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read_at(reader: Reader, draft: Draft) -> bool:
     """After “at”: minutes past the hour, a window, or times, where a bare hour may stand."""
     mark = reader.index
-    if reader.at("every", "each") or read_marks(reader, draft):
+    if reader.at("every", "each") or reader.kind("instant") or read_marks(reader, draft):
         return True
     window = read_window(reader, "at")
     if window is not None:
@@ -47,19 +47,19 @@ def read_marks(reader: Reader, draft: Draft) -> bool:
     mark = reader.index
     unit = reader.peek().text
     if reader.accept("minute", "minutes", "min", "mins") and reader.kind("number"):
-        _set_minutes(reader, draft, _numbers(reader, 59), mark)
-        _of_hours(reader, draft)
+        _set_minutes(reader, draft, _numbers(reader, 59), mark, hourly=False)
+        draft.recurring = _of_hours(reader, draft) or draft.recurring
         return True
     reader.index = mark
     if unit in ("second", "seconds", "sec", "secs") and reader.kind("number", ahead=1):
         reader.take()
         if draft.seconds is not None:
             reader.refuse("The seconds are said twice.", mark)
-        draft.seconds, draft.marks_at, draft.recurring = _numbers(reader, 59), mark, True
+        draft.seconds, draft.marks_at = _numbers(reader, 59), mark
         return True
     reader.accept("the")
-    if reader.accept("hour") or reader.accept_phrase("top", "of", "the", "hour"):
-        _set_minutes(reader, draft, (0,), mark)
+    if reader.accept("hour"):
+        _set_minutes(reader, draft, (0,), mark, hourly=False)
         return True
     edge = reader.accept("start", "top", "beginning") and reader.accept("of")
     if edge and reader.accept("every", "each", "the") and reader.accept("hour"):
@@ -72,7 +72,7 @@ def read_marks(reader: Reader, draft: Draft) -> bool:
         draft.cadence, draft.recurring = 60, True
         return True
     if reader.accept_phrase("the", "half", "hour") or reader.accept_phrase("the", "half", "-", "hour"):
-        _set_minutes(reader, draft, (30,), mark)
+        _set_minutes(reader, draft, (30,), mark, hourly=False)
         return True
     return _past_the_hour(reader, draft, mark)
 
@@ -112,24 +112,28 @@ def _past_the_hour(reader: Reader, draft: Draft, mark: int) -> bool:
     return False
 
 
-def _set_minutes(reader: Reader, draft: Draft, minutes: tuple[int, ...], mark: int) -> None:
+def _set_minutes(
+    reader: Reader, draft: Draft, minutes: tuple[int, ...], mark: int, hourly: bool = True
+) -> None:
     if draft.minutes is not None:
         reader.refuse("The minutes are said twice.", mark)
-    draft.minutes, draft.marks_at, draft.recurring = minutes, mark, True
+    draft.minutes, draft.marks_at = minutes, mark
+    draft.recurring = draft.recurring or hourly
 
 
-def _of_hours(reader: Reader, draft: Draft) -> None:
+def _of_hours(reader: Reader, draft: Draft) -> bool:
     """“of every hour”, “past the hour”, “past hours 9 to 17”."""
     mark = reader.index
     if reader.accept("of", "past", "after", "in") is None:
-        return
+        return False
     if reader.accept("every", "each", "the") and reader.accept("hour"):
-        return
+        return True
     reader.index = mark + 1
     if reader.accept("hour", "hours") and reader.kind("number"):
         draft.hours = _numbers(reader, 23)
-        return
+        return False
     reader.index = mark
+    return False
 
 
 def _numbers(reader: Reader, highest: int) -> tuple[int, ...]:

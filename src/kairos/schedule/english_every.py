@@ -287,7 +287,7 @@ def _set(reader: Reader, draft: Draft, every: int, unit: str, mark: int) -> None
 
 def _set_cadence(reader: Reader, draft: Draft, seconds: int, mark: int) -> None:
     if seconds <= 0:
-        reader.refuse("An interval of nothing never ends.", mark, ("every minute", "every 5 minutes"))
+        reader.refuse("An interval of zero is no interval.", mark, ("every minute", "every 5 minutes"))
     if seconds > MAX_EVERY * 3600:
         reader.refuse("That is longer than an interval may be.", mark)
     if draft.cadence is not None:
@@ -298,7 +298,7 @@ def _set_cadence(reader: Reader, draft: Draft, seconds: int, mark: int) -> None:
 
 def _set_period(reader: Reader, draft: Draft, every: int, unit: str, mark: int) -> None:
     if every <= 0:
-        reader.refuse("An interval of nothing never ends.", mark, ("every day at 09:00",))
+        reader.refuse("An interval of zero is no interval.", mark, ("every day at 09:00",))
     if every > 1_000:
         reader.refuse("That is longer than an interval may be.", mark)
     if draft.period is not None:

@@ -49,7 +49,8 @@ def _one(reader: Reader) -> tuple[float, str] | None:
         if reader.at("quarter") and reader.at("of", ahead=1):
             reader.index += 2
             return (0.25, "hour") if reader.accept("an", "the") and read_unit(reader) == "hour" else None
-        unit = read_unit(reader)
+        plural = reader.peek().text.endswith("s") and len(reader.peek().text) > 1
+        unit = None if plural else read_unit(reader)
         return (1.0, unit) if unit else None
     if token.kind != "number":
         return None

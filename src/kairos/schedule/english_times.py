@@ -193,6 +193,12 @@ def _bare(reader: Reader) -> ClockTime | None:
         return None
     if not token.spelled and len(token.raw) == 4:
         hour, minute = divmod(token.value, 100)
+        before = reader.tokens[mark - 1].text if mark else ""
+        if before in ("and", ",") and mark > 1 and len(reader.tokens[mark - 2].raw) == 4:
+            before = "at"
+        marked = before in ("at", "@") or token.raw.startswith("0") or following.text in ("hours", "hrs", "h")
+        if not marked:
+            return None  # “until 2027” is a year
         reader.take()
         if hour > 23 or minute > 59:
             reader.refuse(f"{token.raw} is no time of day.", mark)
@@ -256,6 +262,17 @@ def resolve(reader: Reader, times: list[ClockTime], part: str | None) -> list[in
                 until=time.last + 1,
             )
     return found
+
+
+def check_night(reader: Reader, times: list[ClockTime], found: list[int]) -> None:
+    """“friday night at 1am” is Friday's to some and Saturday's to others."""
+    for time in times:
+        if any(second < 6 * 3600 for second in found):
+            reader.refuse(
+                "The small hours of that day, or of the one after? Leave out “night”.",
+                time.first,
+                until=time.last + 1,
+            )
 
 
 def _in_part(reader: Reader, time: ClockTime, part: str) -> int:

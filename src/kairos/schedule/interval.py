@@ -6,6 +6,7 @@ What divides the hour is a pattern of minutes on the clock; everything else coun
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timezone, tzinfo
+from functools import lru_cache
 
 from .recurrence import DAY_SECONDS, Calendar, Hourly, Interval
 from .zones import EPOCH_ORDINAL, day_seconds, instant_of, load, offset_at, place, to_local
@@ -46,11 +47,12 @@ def plain_anchor(seconds: int, now: int, zone: str) -> int:
     if seconds >= DAY_SECONDS or DAY_SECONDS % seconds:
         return now
     if keeps_offset(info):
-        return day_seconds(ALWAYS_ANCHOR.toordinal()) - offset_at(info, now)
+        return place(info, day_seconds(ALWAYS_ANCHOR.toordinal())).at
     today = to_local(info, now) // DAY_SECONDS + EPOCH_ORDINAL
     return place(info, day_seconds(today)).at
 
 
+@lru_cache(maxsize=1024)
 def keeps_offset(zone: tzinfo) -> bool:
     """Whether a zone has no daylight saving to speak of."""
     if zone is UTC or isinstance(zone, timezone):

@@ -76,7 +76,7 @@ def _duration(text: str, part: str, position: int) -> tuple[int, int, int]:
     years, months, weeks, days, hours, minutes, seconds = (int(piece or 0) for piece in found.groups())
     months, days, seconds = years * 12 + months, weeks * 7 + days, hours * 3600 + minutes * 60 + seconds
     if not (months or days or seconds):
-        _refuse(text, "A duration of nothing never ends.", position, part, ("PT20M", "P1D"))
+        _refuse(text, "A duration of zero is no duration.", position, part, ("PT20M", "P1D"))
     if months > 12_000 or days > 400_000 or seconds > 10**10:
         _refuse(text, "That is longer than can be scheduled.", position, part)
     return months, days, seconds

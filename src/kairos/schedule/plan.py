@@ -24,6 +24,12 @@ class Plan:
     schedule: Schedule
     calendars: Mapping[str, Container[date]] = field(default_factory=dict, compare=False, repr=False)
 
+    @classmethod
+    def of(cls, sentence: str, calendars: Mapping[str, Container[date]] | None = None) -> Plan:
+        """The plan of a canonical sentence, also once its last tick has passed."""
+        # Every anchor in a canonical sentence is absolute: read at the epoch, nothing in it lies in the past.
+        return when(sentence, now=datetime(1970, 1, 1, tzinfo=UTC), calendars=calendars)
+
     @property
     def sentence(self) -> str:
         """The one canonical sentence; it compiles to an equal plan."""

@@ -18,11 +18,15 @@ def refuse_unknown(reader: Reader) -> NoReturn:
     token = reader.peek()
     if reader.done:
         reader.refuse("Something is missing at the end.", len(reader.tokens) - 1, EXAMPLES)
-    if reader.at("or", ahead=1):
+    if any(later.text == "ago" for later in reader.tokens[reader.index :]):
+        reader.refuse("That is in the past.", suggestions=EXAMPLES[2:], until=len(reader.tokens))
+    if reader.at("or", ahead=1) or (reader.at("a", "an") and reader.peek(1).text in VAGUE):
         reader.take()
         token = reader.peek()
     if token.kind == "word" and token.text in MONTHS:
-        reader.refuse(f"“{token.raw}” is a whole month: on which day?", suggestions=(f"1 {token.raw} at 09:00",))
+        reader.refuse(
+            f"“{token.raw}” is a whole month: on which day?", suggestions=(f"1 {token.raw} at 09:00",)
+        )
     if token.kind == "word" and token.text in VAGUE:
         reader.refuse(
             f"{_sentence(VAGUE[token.text])}.",

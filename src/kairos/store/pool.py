@@ -20,6 +20,10 @@ from kairos.store.query import Query, Row, statements
 Connection: TypeAlias = asyncpg.Connection
 SyncConnection: TypeAlias = psycopg.Connection[Any]
 
+# Our statements are few and always meant to go by index, one plan for all parameters: planning a pick anew for each
+# limit costs more than the pick, and a plan made for yesterday's small table would scan today's large one.
+_PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
+
 # A deadlock is a bug to be counted, but never one to lose work over.
 _TRIES = 5
 
@@ -36,6 +40,7 @@ class AsyncStore:
         self.settings = settings
         self.sql = statements(settings.schema)
         self._pool: asyncpg.Pool | None = None
+        self._hasty: asyncpg.Connection | None = None
 
     async def open(self) -> None:
         if self._pool is not None:
@@ -48,6 +53,9 @@ class AsyncStore:
             raise unreachable(error) from error
 
     async def close(self) -> None:
+        if self._hasty is not None:
+            hasty, self._hasty = self._hasty, None
+            await hasty.close()
         if self._pool is not None:
             pool, self._pool = self._pool, None
             await pool.close()
@@ -85,6 +93,21 @@ class AsyncStore:
                 raise unavailable(error) from error
         raise AssertionError("unreachable")
 
+    async def run_hastily(self, query: Query) -> Sequence[Row]:
+        """Run one statement whose commit need not wait for the disk.
+
+        Only for what may be forgotten in a crash of Postgres without harm: a forgotten claim leaves its job
+        runnable, and the outcome of the run that held it is stale. Behind a pooler it is a plain `run`.
+        """
+        if not self.settings.prepare:
+            return await self.run(query)
+        try:
+            if self._hasty is None or self._hasty.is_closed():
+                self._hasty = await asyncpg.connect(self.url, **self._options(synchronous_commit="off"))
+            return await self.on(self._hasty, query)
+        except UNAVAILABLE as error:
+            raise unavailable(error) from error
+
     async def on(self, connection: asyncpg.Connection, query: Query) -> Sequence[Row]:
         """Run one statement on a given connection, inside whatever transaction it is in."""
         rows: Sequence[Row] = await connection.fetch(self.sql[query.name], *query.params)
@@ -112,9 +135,12 @@ class AsyncStore:
             raise unavailable(asyncpg.ReadOnlySQLTransactionError())
         migrate.check(found)
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self, **server_settings: str) -> dict[str, Any]:
+        """How every connection is made; a pooler in transaction mode takes no settings and keeps no statements."""
         options: dict[str, Any] = {"timeout": 10, "server_settings": {"application_name": "kairos"}}
-        if not self.settings.prepare:
+        if self.settings.prepare:
+            options["server_settings"].update(_PLANS, **server_settings)
+        else:
             options["statement_cache_size"] = 0
         return options
 

@@ -55,7 +55,8 @@ class _Inline:
                 self.finished += 1
                 if settlement is not None:
                     self._flusher.submit(settlement)
-                    await self._flusher.tick()
+                    while await self._flusher.tick() == 0.0:
+                        pass
         return self.finished
 
     async def close(self) -> None:

@@ -25,6 +25,7 @@ log = structlog.get_logger("kairos.worker")
 
 MAX_BATCH = 500
 _EXECUTING, _RUNNABLE = STORED[JobState.RUNNING], STORED[JobState.PENDING]
+_CANCELLED = STORED[JobState.CANCELLED]
 
 
 class Flusher(Loop):
@@ -48,6 +49,9 @@ class Flusher(Loop):
         self._settled = settled
         self._waiting: list[Settlement] = []
         self._under_way: list[Settlement] = []
+        self._singly = 0  # how many to send one at a time, after a batch was refused
+        self._sent_before = False  # whether what is under way may have been committed without our knowing
+        self._busy = False
         self.committed = 0
         self.stale = 0
 
@@ -59,7 +63,7 @@ class Flusher(Loop):
     async def drained(self, patience: float) -> None:
         """Wait until everything submitted is committed or refused; without a database, no longer than `patience`."""
         deadline = asyncio.get_running_loop().time() + patience
-        while self._waiting or self._under_way:
+        while self._waiting or self._under_way or self._busy:
             if asyncio.get_running_loop().time() > deadline:
                 log.error("outcomes were not committed", jobs=len(self._waiting) + len(self._under_way))
                 return
@@ -68,43 +72,51 @@ class Flusher(Loop):
 
     async def tick(self) -> float:
         if not self._under_way:
-            self._under_way, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+            size = 1 if self._singly else MAX_BATCH
+            self._under_way, self._waiting = self._waiting[:size], self._waiting[size:]
+            self._singly = max(0, self._singly - 1)
         if not self._under_way:
             return 3600.0
-        await self._flush(self._under_way)
-        self._under_way = []
-        return 0.0 if self._waiting else 3600.0
-
-    async def _flush(self, batch: list[Settlement]) -> None:
         try:
-            rows = await commit(self._store, self._worker, batch)
+            rows = await commit(self._store, self._worker, self._under_way)
         except PASSING:
+            self._sent_before = True
             raise
         except REFUSED as error:
-            # One outcome that Postgres will not take must not keep the others from being committed.
-            log.error("a commit was refused", error=str(error), jobs=len(batch))
-            await self._one_by_one(batch, error)
-            return
-        await self._acknowledge(batch, rows)
+            self._refused(error)
+            return 0.0
+        # From here on it is never sent again, whatever happens next: the claims of a run-ahead move on.
+        batch, self._under_way = self._under_way, []
+        again, self._sent_before = self._sent_before, False
+        await self._acknowledge(batch, rows, again)
+        return 0.0 if self._waiting else 3600.0
 
-    async def _one_by_one(self, batch: list[Settlement], error: BaseException) -> None:
-        if len(batch) == 1:
+    def _refused(self, error: BaseException) -> None:
+        """One outcome that Postgres will not take must not keep the others from being committed."""
+        log.error("a commit was refused", error=str(error), jobs=len(self._under_way))
+        batch, self._under_way = self._under_way, []
+        if len(batch) > 1:
+            self._waiting[:0] = batch
+            self._singly += len(batch)
+        elif batch[0].is_verdict:
+            self._leases.drop(batch[0].claim.id, batch[0].claim.lease)  # the reaper has the last word
+        else:
             verdict = failure(batch[0].claim, error)
-            await self._acknowledge([verdict], await commit(self._store, self._worker, [verdict]))
-            return
-        for settlement in batch:
-            await self._flush([settlement])
+            verdict.is_verdict = True
+            self._under_way = [verdict]
 
-    async def _acknowledge(self, batch: list[Settlement], rows: Sequence[Row]) -> None:
+    async def _acknowledge(
+        self, batch: list[Settlement], rows: Sequence[Row], sent_before: bool = False
+    ) -> None:
         by_id = {row["id"]: row for row in rows}
         keys = set()
         for settlement in batch:
             claim = settlement.claim
             row = by_id.get(claim.id)
             if row is None:
-                self.stale += 1
-                self._leases.drop(claim.id, claim.lease)
-                log.warning("stale commit refused", job=claim.id, step=claim.step, verb=settlement.verb)
+                self._missing(settlement, sent_before)
+                if sent_before and claim.key is not None:
+                    keys.add(claim.key)
                 continue
             self.committed += 1
             if row["status"] == _EXECUTING:
@@ -114,9 +126,30 @@ class Flusher(Loop):
             if claim.key is not None:
                 keys.add(claim.key)
         if keys:
-            await open_keys(self._store, sorted(keys))
+            await self._open(sorted(keys))
         more = bool(keys) or any(row["status"] == _RUNNABLE for row in rows) or any(map(_brings_work, batch))
         self._settled(more)
+
+    def _missing(self, settlement: Settlement, sent_before: bool) -> None:
+        claim = settlement.claim
+        self._leases.drop(claim.id, claim.lease)
+        if sent_before:
+            # Most likely the first sending was committed and only its answer was lost. If that was a
+            # run-ahead, the row is ours still, and nobody runs it.
+            log.warning("a commit sent twice found nothing to do", job=claim.id, verb=settlement.verb)
+            self.failed(TimeoutError("the answer to a commit was lost"))
+        else:
+            self.stale += 1
+            log.warning("stale commit refused", job=claim.id, step=claim.step, verb=settlement.verb)
+
+    async def _open(self, keys: list[str]) -> None:
+        self._busy = True
+        try:
+            await open_keys(self._store, keys)
+        except PASSING as error:
+            log.warning("keys are left to the sweeper", keys=len(keys), error=str(error))
+        finally:
+            self._busy = False
 
     async def commit_own(self, settlement: Settlement, unit: StepTransaction) -> None:
         """Commit an outcome together with what its step wrote in `ctx.transaction()`.
@@ -182,7 +215,7 @@ def settle_all(worker: str, batch: Sequence[Settlement]) -> Steps[list[Row]]:
         rows += yield park_query(worker, parked)
         shown = [signal.id for each in parked for signal in each.claim.inbox]
         yield Query("recheck_inbox", ([each.claim.id for each in parked], shown))
-    settled = {row["id"] for row in rows}
+    settled = {row["id"] for row in rows if row["status"] != _CANCELLED}
     children = [call for each in batch if each.claim.id in settled for call in each.children]
     if children:
         yield insert(children)
@@ -198,6 +231,9 @@ async def open_keys(store: AsyncStore, keys: list[str]) -> None:
 
 def settle_query(worker: str, batch: Sequence[Settlement]) -> Query:
     claims = [each.claim for each in batch]
+    if all(each.verb is Verb.DONE and each.error is None and not each.consumed for each in batch):
+        ids, leases = plain([claim.id for claim in claims]), plain([claim.lease for claim in claims])
+        return Query("finish_jobs", (ids, leases, texts([each.result for each in batch]), worker))
     return Query(
         "settle_jobs",
         (

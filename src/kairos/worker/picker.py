@@ -102,7 +102,7 @@ class Picker(Loop):
         if queue in self._limited:
             claims, met = await self._pick_limited(queue, room)
         else:
-            rows = await self._store.run(self._query(queue, room, admitted=False))
+            rows = await self._store.run_hastily(self._query(queue, room, admitted=False))
             claims = list(read_claims(queue, rows))
             candidates = [row for row in rows if not row["claimed"]]
             met = len(rows)
@@ -121,13 +121,15 @@ class Picker(Loop):
         self, connection: Connection, queue: str, candidates: Sequence[Row]
     ) -> list[Claim]:
         wanted = sorted({row["partition_key"] for row in candidates})
-        ids = [row["id"] for row in candidates]
         # Locked by one statement and looked at by the next, whose snapshot is younger than the lock.
-        keys = [row["key"] for row in await self._store.on(connection, Query("lock_keys", (wanted,)))]
-        if keys and queue in self._key_limited:
-            keys = await self._admit_keys(connection, queue, keys, ids)
-        if not keys:
+        locked = {row["key"] for row in await self._store.on(connection, Query("lock_keys", (wanted,)))}
+        candidates = [row for row in candidates if row["partition_key"] in locked]
+        if candidates and queue in self._key_limited:
+            candidates = await self._admit_keys(connection, queue, sorted(locked), candidates)
+        if not candidates:
             return []
+        keys = sorted({row["partition_key"] for row in candidates})
+        ids = [row["id"] for row in candidates]
         rows = await self._store.on(
             connection, Query("pick_keyed", (keys, ids, self._worker, self._lease, queue))
         )
@@ -138,13 +140,20 @@ class Picker(Loop):
         return claims
 
     async def _admit_keys(
-        self, connection: Connection, queue: str, keys: list[str], ids: list[int]
-    ) -> list[str]:
+        self, connection: Connection, queue: str, keys: list[str], candidates: Sequence[Row]
+    ) -> list[Row]:
+        """The candidates that the rates of their keys let start now; those of keys over their rate go on hold."""
         rows = await self._store.on(connection, Query("admit_keys", (keys, queue)))
-        late = [row["key"] for row in rows if not row["admitted"]]
-        if late:
-            await self._store.on(connection, Query("delay_keys", (ids, late)))
-        return [row["key"] for row in rows if row["admitted"]]
+        room = {row["key"]: row["admitted"] for row in rows}
+        if late := [key for key, places in room.items() if not places]:
+            ids = [row["id"] for row in candidates]
+            await self._store.on(connection, Query("hold_keys", (ids, late, queue)))
+        admitted = []
+        for row in candidates:
+            if room.get(row["partition_key"], 0) > 0:
+                room[row["partition_key"]] -= 1
+                admitted.append(row)
+        return admitted
 
     async def _pick_limited(self, queue: str, room: int) -> tuple[list[Claim], int]:
         """Under the queue's own lock: one picker at a time decides what its limits still admit."""

@@ -30,4 +30,7 @@ class Pruner(Loop):
         jobs = (await self._store.run(Query("purge_jobs", (self._retention, BATCH))))[0]["jobs"]
         if jobs:
             log.info("retention", purged=jobs)
-        return 0.0 if jobs == BATCH else self._interval
+        if jobs == BATCH:
+            return 0.0
+        await self._store.run(Query("forget_keys"))
+        return self._interval

@@ -39,6 +39,7 @@ class Settlement:
     ahead: bool = False
     consumed: list[int] = field(default_factory=list)
     children: list[Call] = field(default_factory=list)
+    is_verdict: bool = False  # over an outcome that Postgres would not take
 
 
 def settle(
@@ -162,7 +163,7 @@ def _why(reason: Any, said: str | None) -> str:
 
 
 def _check_step(machine: Machine, claim: Claim, step: str, *, declared: bool = True) -> None:
-    if not isinstance(step, str) or step not in machine.steps:
+    if step not in machine.steps:
         raise UnknownStep(
             f"Step {claim.step!r} of {machine.name!r} leads to {step!r}, which is not one of its steps."
         )

@@ -47,6 +47,7 @@ class Sweeper(Loop):
             ("reap", self._reap),
             ("expire", self._expire),
             ("timeout", self._time_out),
+            ("pay", self._open_paid),
             ("tick", self._fire),
         ):
             until = agenda[name]
@@ -85,6 +86,14 @@ class Sweeper(Loop):
         for row in rows:
             log.warning("a job expired", job=row["id"])
         return len(rows) == BATCH
+
+    async def _open_paid(self) -> bool:
+        """Keys that were over their rate and may start again."""
+        keys = [row["key"] for row in await self._store.run(Query("paid_keys", (_KEYS,)))]
+        if keys:
+            await open_keys(self._store, sorted(keys))
+            self._freed()
+        return len(keys) == _KEYS
 
     async def _open_held(self) -> None:
         """The floor under `open_keys`: a few keys a time, round and round."""

@@ -153,8 +153,14 @@ create table kairos.queues (
 
 create table kairos.key_rates (
   partition_key   text primary key,
-  rate_full_until timestamptz not null
+  rate_full_until timestamptz not null,
+  opens_at        timestamptz           -- it was over its rate: when its line is to be let back into the pick
 );
+create index key_rates_opens on kairos.key_rates (opens_at) where opens_at is not null;
+
+-- What one start costs under a limit of n in a period: whole microseconds, so that all counting is exact.
+create function kairos.rate_cost(period interval, n int) returns interval language sql immutable parallel safe
+  as $$ select greatest(1, floor(extract(epoch from period) * 1000000 / n)) * interval '1 microsecond' $$;
 
 create table kairos.workers (
   id          text primary key,

@@ -1,4 +1,4 @@
--- fire_ticks: records the decision on each tick and enqueues the jobs of those that fire.
+-- fire_ticks: nothing -> runnable for the ticks that fire; records the decision on each tick.
 -- Guard: the identity (schedule, generation, tick_at): a tick decided before is neither recorded nor fired again.
 -- Index: ticks_pkey.
 with decided as materialized (

@@ -18,7 +18,7 @@ with outcome as materialized (
     state = coalesce(o.state::jsonb, g.state),
     updated_at = kairos.now()
   from outcome o
-  where g.id = o.id and g.lease = o.lease and g.locked_by = $10
+  where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $10
   returning g.id, g.status, g.partition_key, o.ran, o.attempt, g.picked_at
 ), consumed as (
   update kairos.signals s set consumed_at = kairos.now()

@@ -1,7 +1,8 @@
 -- settle_jobs: executing -> runnable, done, failed or cancelled, a batch, with its history.
--- Guard: id, lease and worker (locked_by is set iff executing; naming the status itself would invite the planner
--- to walk the dead entries of gen_durable_lease); a row that comes back missing is stale. A requested cancel turns every
--- outcome that would go on into `yield`; run-ahead keeps the claim unless the TTL has closed.
+-- Guard: id, lease and worker (locked_by is set iff executing). Naming the status would invite the planner to walk
+-- the dead entries of gen_durable_lease; a bare locked_by would make it expect one row and loop over the batch.
+-- A row that comes back missing is stale. A requested cancel turns every outcome that would go on into `yield`;
+-- run-ahead keeps the claim unless the TTL has closed.
 -- Index: gen_durable_pkey.
 with outcome as materialized (
   select o.*, o.verb in ('next', 'replay', 'retry', 'release') as goes_on
@@ -40,7 +41,7 @@ with outcome as materialized (
     picked_at = case when o.ahead then kairos.now() else g.picked_at end,
     updated_at = kairos.now()
   from outcome o
-  where g.id = o.id and g.lease = o.lease and g.locked_by = $14
+  where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $14
   returning g.id, g.status, g.lease, g.partition_key,
     o.verb, o.goes_on, o.ran, o.attempt, o.delay, o.error, g.picked_at
 ), consumed as (

@@ -1,4 +1,5 @@
--- trigger_schedule: enqueues the job of a schedule now, outside its ticks.
+-- trigger_schedule: nothing -> runnable: the job of a schedule, now and outside its ticks.
+-- Guard: the schedule is there.
 insert into kairos.gen_durable (
   fsm, fsm_version, step, state, queue, priority, partition_key, ordered, eligible_at, expires_at, tags, schedule,
   inserted_at, updated_at

@@ -1,0 +1,48 @@
+"""What the benchmark's workers run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from pydantic import BaseModel
+
+from kairos import Done, Kairos, Next, step
+
+QUEUE = "bench"
+STEPS = 10
+
+app = Kairos()
+waits: list[float] = []  # pick-up latencies of this process, in seconds
+
+
+@app.job(queue=QUEUE)
+async def noop(n: int) -> None:
+    """Nothing: what is left is what Kairos costs."""
+
+
+@app.job(queue=QUEUE)
+async def stamp(sent: float) -> None:
+    """Note how long it took to get here; CLOCK_MONOTONIC is one clock for all processes of a machine."""
+    waits.append(time.monotonic() - sent)
+
+
+@app.job(queue=QUEUE)
+async def sleeper(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+class Count(BaseModel):
+    n: int = 0
+
+
+@app.machine("ten", queue=QUEUE)
+class Ten:
+    """A machine of ten steps, the state changed and committed by each."""
+
+    State = Count
+
+    @step(initial=True)
+    async def go(self, ctx):
+        n = ctx.state.n + 1
+        return Done({"n": n}) if n == STEPS else Next("go", Count(n=n))

@@ -1,0 +1,107 @@
+"""Child processes, and what /proc says that they and Postgres cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Child:
+    """A process that says `ready`, does its work, and answers with one line of JSON once told to end."""
+
+    def __init__(self, url: str, *command: str, program: Path | str = sys.executable) -> None:
+        self._process = subprocess.Popen(
+            [program, *command],
+            cwd=ROOT,
+            env=os.environ
+            | {
+                "KAIROS_DATABASE_URL": url,
+                "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+            },
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if os.environ.get("BENCH_QUIET", "1") == "1" else None,
+            text=True,
+        )
+        self.pid = self._process.pid
+
+    def ready(self) -> Child:
+        assert self._process.stdout is not None
+        while (line := self._process.stdout.readline()) and line.strip() != "ready":
+            pass
+        if not line:
+            self._fail()
+        return self
+
+    def go(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+
+    def finish(self) -> dict[str, Any]:
+        """End it, or wait for its end, and return its figures."""
+        out, err = self._process.communicate(timeout=120)
+        if self._process.returncode != 0:
+            self._fail(err)
+        lines = [line for line in out.splitlines() if line.startswith("{")]
+        return json.loads(lines[-1]) if lines else {}
+
+    def _fail(self, err: str | None = None) -> None:
+        said = err if err is not None else self._process.communicate()[1]
+        raise RuntimeError(
+            f"{self._process.args} ended with {self._process.returncode}:\n{(said or '')[-4000:]}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """CPU seconds used so far."""
+
+    workers: float
+    postgres: float
+
+    @staticmethod
+    def of(workers: list[int], postmaster: int) -> Cpu:
+        return Cpu(sum(_with_children(pid) for pid in workers), _with_children(postmaster))
+
+    def __sub__(self, other: Cpu) -> Cpu:
+        return Cpu(self.workers - other.workers, self.postgres - other.postgres)
+
+
+def _with_children(pid: int) -> float:
+    """Its own time, that of the children it has buried, and that of the living ones."""
+    used = sum(_ticks(pid)) / TICK
+    return used + sum(sum(_ticks(child)[:2]) / TICK for child in children(pid))
+
+
+def _ticks(pid: int) -> list[int]:
+    """utime, stime, cutime and cstime."""
+    try:
+        return [
+            int(field) for field in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+        ]
+    except (FileNotFoundError, ProcessLookupError):
+        return [0]
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def rss(pid: int) -> float:
+    """Resident memory in MB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) / 1024
+    return 0.0

@@ -1,0 +1,134 @@
+"""The table of states and transitions, and what is read from it."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from kairos import JobState, can_transition
+from kairos.fsm.lifecycle import (
+    LIVE,
+    LIVE_STATUSES,
+    SPEC,
+    STORED,
+    TERMINAL,
+    TERMINAL_STATUSES,
+    TRANSITIONS,
+    By,
+    Status,
+    Verb,
+    can,
+    stored_pairs,
+    verbs_for,
+)
+from kairos.fsm.spec import Edge, Spec
+
+# The table as the design gives it, written once more on purpose: a change of either must be a decision.
+DESIGN = """
+pick    pending                    running   worker
+next    running                    pending   worker
+replay  running                    scheduled worker
+fail    running                    failed    worker
+retry   failed                     scheduled worker
+await   running                    waiting   worker
+done    running                    success   worker
+stop    running                    failed    worker
+yield   running                    cancelled worker
+reap    running                    pending   reaper
+release running                    pending   worker
+wake    waiting                    pending   sender
+timeout waiting                    pending   sweeper
+cancel  scheduled,pending,waiting  cancelled client
+run_now scheduled                  pending   client
+expire  scheduled,pending          expired   sweeper
+"""
+ROWS = [line.split() for line in DESIGN.split("\n") if line]
+AT_REST = {
+    (source, target) for verb, sources, target, _ in ROWS for source in sources.split(",") if verb != "retry"
+}
+
+
+def test_the_table_is_the_one_of_the_design() -> None:
+    assert [[row.verb, ",".join(row.sources), row.target, row.by] for row in TRANSITIONS] == ROWS
+    assert [row.verb for row in TRANSITIONS] == list(Verb)
+    assert all(row.because for row in TRANSITIONS)
+
+
+def test_the_table_is_sound() -> None:
+    assert SPEC.problems() == ()
+    assert not [edge for state in TERMINAL for edge in SPEC.leaving(state) if edge.verb != Verb.RETRY]
+
+
+@pytest.mark.parametrize("current", JobState)
+def test_a_job_at_rest_can_go_where_the_table_says_and_nowhere_else(current: JobState) -> None:
+    assert {target for target in JobState if can_transition(current, target)} == {
+        target for source, target in AT_REST if source == current
+    }
+
+
+def test_states_may_be_given_as_text_and_unknown_ones_are_refused() -> None:
+    assert can_transition("scheduled", "pending")
+    for pair in (("scheduled", "nowhere"), ("nowhere", "pending")):
+        with pytest.raises(ValueError, match="nowhere"):
+            can_transition(*pair)
+
+
+def test_an_automatic_retry_exists_only_inside_the_commit_of_its_failure() -> None:
+    assert [row.verb for row in TRANSITIONS if row.within is not None] == [Verb.RETRY]
+    assert not can_transition("failed", "scheduled")
+    assert SPEC.allows("failed", "scheduled")
+
+
+def test_every_state_is_live_or_terminal_and_stored_as_one_status() -> None:
+    assert set(JobState) == LIVE | TERMINAL
+    assert not LIVE & TERMINAL
+    assert set(STORED.values()) == set(Status)
+    assert set(LIVE_STATUSES) | TERMINAL_STATUSES == set(Status)
+    assert {STORED[state] for state in LIVE} == set(LIVE_STATUSES)
+
+
+def test_the_stored_pairs_are_the_table_seen_through_the_stored_status() -> None:
+    wanted = {
+        (STORED[JobState(source)], STORED[JobState(target)])
+        for source, target in AT_REST
+        if STORED[JobState(source)] != STORED[JobState(target)]
+    }
+    assert set(stored_pairs()) == wanted
+    assert len(stored_pairs()) == len(wanted) == 10
+
+
+@pytest.mark.parametrize(
+    ("state", "asked"),
+    [
+        ("scheduled", ("cancel", "run_now", "signal")),
+        ("pending", ("cancel", "signal")),
+        ("running", ("cancel", "signal")),
+        ("waiting", ("cancel", "signal")),
+        ("success", ("retry",)),
+        ("failed", ("retry",)),
+        ("cancelled", ("retry",)),
+        ("expired", ("retry",)),
+    ],
+)
+def test_what_a_person_may_ask_for_follows_from_the_state(state: str, asked: tuple[str, ...]) -> None:
+    assert can(state) == asked
+
+
+def test_each_party_has_its_own_verbs() -> None:
+    assert verbs_for("pending", By.WORKER) == (Verb.PICK,)
+    assert verbs_for("running", By.REAPER) == (Verb.REAP,)
+    assert verbs_for("waiting", By.SENDER) == (Verb.WAKE,)
+    assert verbs_for("scheduled", By.SWEEPER) == (Verb.EXPIRE,)
+    assert not any(verbs_for(state, by) for state, by in itertools.product(TERMINAL, By))
+
+
+def test_a_spec_tells_what_is_wrong_with_it() -> None:
+    spec = Spec("m", ("a", "b", "c"), ("a",), frozenset({"c"}), (Edge("go", "a", "b"), Edge("go", "b", "x")))
+    assert spec.unreachable() == ("c",)
+    assert [problem.split(",")[0] for problem in spec.problems()] == [
+        "'go' leads from 'b' to 'x'",
+        "No path leads to 'c' of 'm'.",
+    ]
+    assert spec.allows("a", "b")
+    assert not spec.allows("b", "a")
