@@ -4,44 +4,74 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import time
 import traceback
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
-from bench import plan
 from bench.database import Databases
+from bench.peer import KNOWN, Peer
+from bench.plan import PARTS
 from bench.report import print_report
+from bench.size import FULL, QUICK, Figures
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="kairos bench", description="How fast Kairos is, as ratios.")
-    parser.add_argument("--quick", action="store_true", help="a smaller run, one to two minutes")
-    parser.add_argument("--only", default="", help=f"some of: {','.join(plan.PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="a smaller run, about two minutes")
+    parser.add_argument("--only", default="", help=f"some of: {','.join(PARTS)}")
     parser.add_argument("--rounds", type=int, help="how often each pair is measured")
-    parser.add_argument("--peers", default="", help="other projects to measure: pgqueuer")
+    parser.add_argument("--peers", default="", help=f"other projects to measure: {','.join(KNOWN)}")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     chosen = parser.parse_args(arguments)
-    parts = [part for part in chosen.only.split(",") if part] or list(plan.PARTS)
-    if unknown := set(parts) - set(plan.PARTS):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(plan.PARTS)}")
-    size = plan.QUICK if chosen.quick else plan.FULL
+    parts = _named(parser, "part", chosen.only, PARTS) or list(PARTS)
+    names = _named(parser, "peer", chosen.peers, KNOWN)
+    size = QUICK if chosen.quick else FULL
     if chosen.rounds:
-        size = plan.replace(size, rounds=chosen.rounds)
-    figures: plan.Figures = {}
+        size = replace(size, rounds=chosen.rounds)
+    figures: Figures = {}
     failed = False
-    with Databases(size.scale) as databases:
+    began, load = time.monotonic(), os.getloadavg()[0]
+    with ExitStack() as stack:
+        databases = stack.enter_context(Databases(size.scale))
+        peers = []
+        for name in names:
+            say(f"an environment for {name}")
+            try:
+                peers.append(stack.enter_context(Peer(name, databases)))
+            except Exception:  # noqa: BLE001 (no network, no peer; Kairos is measured all the same)
+                traceback.print_exc()
+                failed = True
         for part in parts:
             say(part)
             try:
-                figures[part] = plan.PARTS[part](databases, size, [p for p in chosen.peers.split(",") if p])
+                figures[part] = PARTS[part](databases, size, peers)
             except Exception:  # noqa: BLE001 (the parts that were measured are worth showing all the same)
                 traceback.print_exc()
                 failed = True
+    figures["machine"] = {
+        "cores": os.cpu_count(),
+        "load before": load,
+        "load after": os.getloadavg()[0],
+        "seconds": time.monotonic() - began,
+    }
     print_report(figures)
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n")
     if failed:
         sys.exit(1)
+
+
+def _named(
+    parser: argparse.ArgumentParser, what: str, given: str, known: dict[str, object] | object
+) -> list[str]:
+    names = [name for name in given.split(",") if name]
+    if unknown := [name for name in names if name not in known]:  # type: ignore[operator]
+        parser.error(f"no such {what}: {', '.join(unknown)}; there are {', '.join(known)}")  # type: ignore[arg-type]
+    return names
 
 
 def say(text: str) -> None:

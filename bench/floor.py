@@ -71,7 +71,7 @@ async def work() -> None:
 
 
 async def enqueue(kind: str, seconds: float) -> None:
-    """Kairos's own insert statement with parameters made beforehand, then the hint, as often as fits."""
+    """Kairos's own insert statement, as often as fits; parameters made beforehand, no hint sent."""
     connection = await asyncpg.connect(os.environ["KAIROS_DATABASE_URL"])
     sql = statements("kairos")["insert_jobs"]
     params = insert_params(1 if kind == "one" else 1000)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from kairos import Done, Kairos, Next, step
 
 QUEUE = "bench"
+LINE = "moving"  # the key whose jobs are run one by one while other work drains
 STEPS = 10
 
 app = Kairos()

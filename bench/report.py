@@ -1,4 +1,4 @@
-"""The figures as a table for people."""
+"""The figures as tables for people."""
 
 from __future__ import annotations
 
@@ -11,18 +11,29 @@ COLUMNS = ("kairos", "floor", "ratio", "limit", "own statements")
 
 
 def print_report(figures: dict[str, Any]) -> None:
-    console = Console(width=120) if not Console().is_terminal else Console()
-    main = Table("", *COLUMNS, title="Kairos beside the floor and the database's own limit")
-    for column in main.columns[1:]:
+    console = Console(width=130) if not Console().is_terminal else Console()
+    for table in (_main(figures), *(make(figures) for make in (_backlog, _schedules, _cost))):
+        if table is not None and table.row_count:
+            console.print(table)
+    if machine := figures.get("machine"):
+        console.print(
+            f"{machine['cores']} cores, {machine['seconds']:.0f} s; load {machine['load before']:.1f} before and "
+            f"{machine['load after']:.1f} after. Read the ratios; with other work on the machine, not too closely."
+        )
+
+
+def _main(figures: dict[str, Any]) -> Table:
+    rows = _rows(figures)
+    peers = sorted(
+        {name.removeprefix("ratio to ") for _, row in rows for name in row if name.startswith("ratio to ")}
+    )
+    columns = [*COLUMNS, *(column for peer in peers for column in (peer, f"ratio to {peer}"))]
+    table = Table("", *columns, title="Kairos beside the floor and the database's own limit")
+    for column in table.columns[1:]:
         column.justify = "right"
-    for label, row in _rows(figures):
-        main.add_row(label, *(_number(row.get(column)) for column in COLUMNS))
-    if main.row_count:
-        console.print(main)
-    if backlog := figures.get("backlog"):
-        console.print(_backlog(backlog))
-    if cost := figures.get("cost"):
-        console.print(_cost(cost))
+    for label, row in rows:
+        table.add_row(label, *(_number(row.get(column)) for column in columns))
+    return table
 
 
 def _rows(figures: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -31,7 +42,7 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         if "enqueue" in figures:
             rows.append((f"enqueue {label}, jobs/s", figures["enqueue"][kind]))
     for processes, each in figures.get("drain", {}).items():
-        rows.append((f"drain, {processes} worker, jobs/s", each["rate"]))
+        rows.append((f"drain, {processes} worker{'s' * (processes != '1')}, jobs/s", each["rate"]))
         rows.append(("  CPU µs a job, worker", each["worker_us"]))
         rows.append(("  CPU µs a job, Postgres", each["postgres_us"]))
     rows += [(f"pick-up {name}, ms", each) for name, each in figures.get("latency", {}).items()]
@@ -40,22 +51,40 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return rows
 
 
-def _backlog(backlog: dict[str, Any]) -> Table:
-    table = Table(
-        "backlog", "workers", "without, jobs/s", "with", "with ÷ without", "Postgres µs", title="With backlog"
-    )
-    for kind, counts in backlog.items():
-        for processes, row in counts.items():
-            values = (row["without"], row["backlog"], row["ratio"], row["postgres µs"])
-            table.add_row(kind, processes, *map(_number, values))
+def _backlog(figures: dict[str, Any]) -> Table | None:
+    if "backlog" not in figures:
+        return None
+    columns = ("without", "backlog", "ratio", "postgres µs without", "postgres µs", "line, jobs/s")
+    table = Table("", "backlog", "without", "with", "with ÷ without", *columns[3:], title="With a backlog")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for measure, kinds in figures["backlog"].items():
+        for kind, row in kinds.items():
+            table.add_row(measure, kind, *(_number(row.get(column)) for column in columns))
     return table
 
 
-def _cost(cost: dict[str, Any]) -> Table:
+def _schedules(figures: dict[str, Any]) -> Table | None:
+    if "schedules" not in figures:
+        return None
+    reading, firing = figures["schedules"]["reading"], figures["schedules"]["firing"]
+    table = Table("", "", title="Schedules")
+    table.add_row("reading a phrase, µs", _number(reading["read µs"]))
+    table.add_row("its next ten ticks, µs", _number(reading["next ten ticks µs"]))
+    due = f"{firing['schedules']:,} due at one instant, one worker"
+    table.add_row(f"{due}: all fired after, s", _number(firing["fired after s"]))
+    table.add_row("  fired a second", _number(firing["fired a second"]))
+    table.add_row("  all run after, s", _number(firing["all run after s"]))
+    return table
+
+
+def _cost(figures: dict[str, Any]) -> Table | None:
+    if "cost" not in figures:
+        return None
     table = Table("", "", title="Cost")
-    for name, megabytes in cost["memory MB"].items():
-        table.add_row(f"{name}, MB", _number(megabytes))
-    statements = cost["statements"]
+    for name, megabytes in figures["cost"]["memory MB"].items():
+        table.add_row(f"{name}, MB resident", _number(megabytes))
+    statements = figures["cost"]["statements"]
     table.add_row("statements a job", f"{statements['per job']:.4f}")
     for name, count in sorted(statements["by job"].items(), key=lambda item: -item[1]):
         table.add_row(f"  {name}", f"{count:.4f} × {statements['ms each'][name]:.2f} ms")

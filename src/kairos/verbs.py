@@ -14,7 +14,7 @@ from kairos.errors import BadRequest, Conflict, Duplicate, InvalidTransition, Jo
 from kairos.fsm.lifecycle import JobState, can
 from kairos.fsm.lifecycle import Verb as Change
 from kairos.machine.call import Call
-from kairos.machine.names import LARGEST_ID, check_range
+from kairos.machine.names import LARGEST_ID, check_name, check_range
 from kairos.store import rows
 from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.query import Pause, Query, Row, Verb
@@ -35,16 +35,16 @@ def enqueue(call: Call) -> Verb[Job]:
 
 def enqueue_many(calls: Iterable[Call]) -> Verb[list[Job]]:
     """Insert many jobs in one statement; each answer says by `is_new` whether it was inserted or already there."""
-    # In the order of unique keys: two batches that share some take them in the same order, and cannot deadlock.
     batch = list(calls)
-    order = sorted(range(len(batch)), key=lambda place: batch[place].options.unique or "")
+    for call in batch:
+        if not isinstance(call, Call):
+            raise BadRequest(f"Enqueue a call such as send.call(user_id=7), not {call!r}.", field="call")
     if not batch:
         return []
-    answer = yield insert([batch[place] for place in order])
-    jobs: list[Any] = [None] * len(batch)
-    for place, row in zip(order, answer, strict=True):
-        call = batch[place]
-        jobs[place] = _new_job(call, row) if row["is_new"] else (yield from _holder(call, row["id"]))
+    answer = yield insert(batch)
+    jobs = []
+    for call, row in zip(batch, answer, strict=True):
+        jobs.append(_new_job(call, row) if row["is_new"] else (yield from _holder(call, row["id"])))
     return jobs
 
 
@@ -103,6 +103,9 @@ def list_jobs(
     check_range(limit, "limit", 1, _LARGEST_PAGE)
     if before is not None:
         check_range(before, "before", 1, LARGEST_ID)
+    for field, name in (("action", action), ("queue", queue), ("key", key), ("tag", tag)):
+        if name is not None:
+            check_name(name, field)
     wanted = None if state is None else _state(state)
     found = yield Query("list_jobs", (before, wanted, action, queue, key, tag, limit))
     return [rows.job(row) for row in found]
@@ -132,8 +135,11 @@ def signal(
 
     Answers "woke", "delivered" (it waits in the inbox) or "duplicate"; a finished job refuses it.
     """
-    if not isinstance(name, str) or not name:
-        raise BadRequest("A signal needs a name.", field="name")
+    check_name(name, "name")
+    if dedup_key is not None:
+        check_name(dedup_key, "dedup_key")
+    if isinstance(target, str):
+        check_name(target, "target")
     by_id, by_key = (None, target.encode()) if isinstance(target, str) else (_id(target), None)
     body = codec.dumps({} if payload is None else payload, "payload")
     answer = (yield Query("deliver_signal", (by_id, by_key, name, body, dedup_key, actor)))[0]
@@ -151,6 +157,8 @@ def signal(
 
 def cancel(job_id: int, *, reason: str | None = None, actor: str | None = None) -> Verb[Job]:
     """Cancel a job before it runs, or ask a running one to stop; a finished one raises `InvalidTransition`."""
+    if reason is not None:
+        _check_words(reason, "reason")
     found = yield Query("cancel_job", (_id(job_id), reason, actor))
     if not found:
         raise NotFound(f"There is no job {job_id}.")
@@ -190,6 +198,9 @@ def retry(job_id: int, *, step: str | None = None, ttl: timedelta | None = None)
             target=Change.RETRY,
             allowed=can(old["state"]),
         )
+    if old["id"] is None and old["holder"] is None:
+        # Whoever held the key let go of it in between: it is free now.
+        return (yield from retry(job_id, step=step, ttl=ttl))
     if old["id"] is None:
         holder = yield from get(old["holder"])
         raise Duplicate(
@@ -251,8 +262,8 @@ def limit(
     `rate=(100, "1m")` lets a hundred jobs start a minute; the `key_` limits hold for each partition key.
     """
     for name, number in (("concurrency", concurrency), ("key_concurrency", key_concurrency)):
-        if number is not None and not 1 <= number <= 32767:
-            raise BadRequest(f"{name} is {number}; it must be from 1 to 32767.", field=name)
+        if number is not None:
+            check_range(number, name, 1, 32767)
     limits = [_rate(rate, "rate"), _rate(key_rate, "key_rate")]
     return (
         yield from _save_queue(
@@ -282,8 +293,7 @@ def _save_queue(
     key_concurrency: int | None = None,
     key_rate: tuple[int | None, timedelta | None] = (None, None),
 ) -> Verb[Queue]:
-    if not queue:
-        raise BadRequest("A queue needs a name.", field="queue")
+    check_name(queue, "queue")
     answer = yield Query(
         "save_queue", (queue, changes, paused, concurrency, *rate, key_concurrency, *key_rate)
     )
@@ -293,9 +303,12 @@ def _save_queue(
 def _rate(rate: tuple[int, Duration] | None, field: str) -> tuple[int | None, timedelta | None]:
     if rate is None:
         return None, None
+    if not isinstance(rate, tuple | list) or len(rate) != 2:
+        raise BadRequest(f'{field} is {rate!r}; give a count and a period, such as (100, "1m").', field=field)
     count, period = rate[0], duration(rate[1], field)
-    if count < 1 or not period:
-        raise BadRequest(f"{field} is {rate!r}; give a count of at least 1 and a period.", field=field)
+    check_range(count, field, 1, 2**31 - 1)
+    if not period:
+        raise BadRequest(f"{field} is {rate!r}, but a period of nothing has no rate.", field=field)
     return count, period
 
 
@@ -350,6 +363,12 @@ def _id(job_id: int) -> int:
     if not 0 < job_id <= LARGEST_ID:
         raise NotFound(f"There is no job {job_id}.")
     return job_id
+
+
+def _check_words(text: Any, field: str) -> None:
+    if not isinstance(text, str):
+        raise BadRequest(f"{field} is {text!r}; it must be text.", field=field)
+    codec.dumps(text, field)
 
 
 def _state(state: JobState | str) -> str:

@@ -116,6 +116,16 @@ def unreachable() -> type:
     return Island
 
 
+def untyped_state() -> type:
+    class Opaque:
+        State = type("Strange", (), {})
+
+        @step
+        async def here(self, ctx: Context) -> Any: ...
+
+    return Opaque
+
+
 def wrong_place() -> type:
     class Misplaced:
         @step(runs_in="process")
@@ -132,6 +142,7 @@ def wrong_place() -> type:
         (two_initial, "exactly one"),
         (leads_nowhere, "'there'"),
         (unreachable, "No path leads to 'there'"),
+        (untyped_state, "State that cannot be typed"),
         (wrong_place, "cannot run in 'process'"),
     ],
 )

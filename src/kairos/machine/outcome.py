@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any, Final, TypeAlias
 
 from kairos.durations import Duration, duration
-from kairos.errors import BadOutcome
+from kairos.errors import BadOutcome, BadRequest
+from kairos.machine.names import check_name
 
 
 class _Unchanged:
@@ -57,6 +58,11 @@ class Await:
     ) -> None:
         if not names or not all(isinstance(name, str) and name for name in names):
             raise BadOutcome("Await needs the names of the signals it waits for, such as Await('paid').")
+        try:
+            for name in names:
+                check_name(name, "name")
+        except BadRequest as error:
+            raise BadOutcome(f"Await waits for what no signal can be called: {error}") from error
         if then is not None and timeout is None:
             raise BadOutcome("Await has a follow-up step but no timeout that would lead to it.")
         object.__setattr__(self, "names", names)

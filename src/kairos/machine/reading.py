@@ -63,7 +63,7 @@ def read_class(
         queue=queue,
         initial=initial[0],
         steps=steps,
-        state=TypeAdapter(getattr(cls, "State", dict[str, Any])),
+        state=_state_type(cls, name),
         handle=handle,
         ttl=None if ttl is None else duration(ttl, "ttl"),
         run_ahead=run_ahead,
@@ -116,6 +116,15 @@ def read_function(
         plain=True,
         takes_context=takes_context,
     )
+
+
+def _state_type(cls: type, name: str) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(getattr(cls, "State", dict[str, Any]))
+    except (NameError, TypeError, PydanticUserError) as error:
+        raise BadDefinition(
+            f"Machine {name!r} has a State that cannot be typed: {_first_line(error)}"
+        ) from error
 
 
 def _arguments(name: str, fields: dict[str, Any]) -> type[BaseModel]:

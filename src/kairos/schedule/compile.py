@@ -12,7 +12,7 @@ from .compile_calendar import Piece, compile_calendar, is_recurring
 from .compile_once import compile_once
 from .days import DayFinder, add_months
 from .evaluate import bounds, ticks
-from .normal import any_of, day_rule
+from .normal import any_of, day_rule, merged
 from .recurrence import Calendar, DayRule, Schedule, Step, Unit
 from .zones import day_seconds, instant_of, load, place, seconds_of
 
@@ -63,8 +63,8 @@ def _refuse_limits(reader: Reader, limits: Limits) -> None:
 
 def _scheduled(reader: Reader, pieces: list[Piece], limits: Limits, zone: str) -> Schedule:
     start = pieces[0].start or interval.whole_day(limits.start, zone)
-    exceptions, holidays = any_of(limits.exceptions), tuple(dict.fromkeys(limits.holidays))
-    if DayRule() in limits.exceptions:
+    exceptions, holidays = merged(limits.exceptions), tuple(dict.fromkeys(limits.holidays))
+    if DayRule() in exceptions:
         reader.refuse("This would never fire.", limits.exceptions_at)
     if pieces[0].anchored:
         start = None

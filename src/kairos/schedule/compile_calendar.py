@@ -64,6 +64,9 @@ def _days(reader: Reader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple[int,
             reader.refuse("How often is said twice.", draft.picks[0].first)
         number, unit = steps.pop(), "month"
     shared = next((pick.scope for pick in reversed(draft.picks) if pick.scope is not None), scope)
+    narrowed = [pick for pick in draft.picks if pick.months]
+    if draft.loosely and narrowed and len(narrowed) < len(draft.picks):
+        reader.refuse("Are these months meant for all the days, or only for the last?", narrowed[-1].first)
     rules: list[DayRule] = []
     for pick in draft.picks:
         rules.extend(_rules(reader, draft, pick, unit, shared, number))
@@ -146,7 +149,10 @@ def _weekdays(reader: Reader, draft: Draft, pick: Pick, unit: str) -> DayRule:
         )
     if unit == "day" and len(pick.weekdays) == 1:
         reader.refuse("Every day, or only on that weekday?", pick.first, until=pick.last + 1)
-    return day_rule(months=draft.months, weekdays=pick.weekdays, days=[item.n for item in pick.ordinals])
+    if pick.months and draft.months:
+        reader.refuse("The months are said twice.", draft.months_at)
+    within = pick.months or draft.months
+    return day_rule(months=within, weekdays=pick.weekdays, days=[item.n for item in pick.ordinals])
 
 
 def _check_period(reader: Reader, draft: Draft, unit: str, number: int) -> None:

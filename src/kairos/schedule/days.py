@@ -53,11 +53,6 @@ def days_of_month(rule: DayRule, year: int, month: int) -> Sequence[int]:
     return sorted(set(pools[0]).intersection(*pools[1:]))
 
 
-def matches(rule: DayRule, day: date) -> bool:
-    """Whether a rule matches a day."""
-    return day.day in days_of_month(rule, day.year, day.month)
-
-
 def _from_either_end(ordinals: Sequence[int], pool: Sequence[int]) -> list[int]:
     size = len(pool)
     return [pool[n - 1] if n > 0 else pool[n] for n in ordinals if n and abs(n) <= size]

@@ -20,7 +20,7 @@ MACRO = re.compile(r"@[A-Za-z]")
 ISO = re.compile(r"R-?[0-9]*/|P(?=[0-9T])|[0-9]{4}-[0-9]{2}-[0-9]{2}T|[0-9]{8}T[0-9]|[0-9]{4}-W[0-9]")
 RRULE = re.compile(r"(?:RRULE:|DTSTART[:;]|(?:.*;)?FREQ=)", re.IGNORECASE | re.DOTALL)
 CALENDAR_EVENT = re.compile(
-    r"(?:.*[\s0-9*/,-]\*-|\*-|.*\.\.|.*\*:|.*:\*|.*[0-9*]~|OnCalendar=)", re.IGNORECASE
+    r"(?:.*[\s0-9*/,-]\*-|\*-|.*[A-Za-z0-9]\.\.[A-Za-z0-9]|.*\*:|.*:\*|.*[0-9*]~|OnCalendar=)", re.IGNORECASE
 )
 FIELD = re.compile(
     r"(?:[0-9*?,/#LW-]|(?<![A-Za-z])(?:JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC|SUN|MON|TUE|WED|THU|FRI|SAT))+",

@@ -61,6 +61,7 @@ class Pick:
     first: int
     last: int
     weekdays: tuple[int, ...] = ()
+    months: tuple[int, ...] = ()  # “mondays in january”
     plural: bool = False  # “mondays”, “weekdays”, a range: said of every week
     ordinals: tuple[Ordinal, ...] = ()
     scope: Scope | None = None
@@ -96,6 +97,7 @@ class Draft:
     once: bool = False
     time_at: int = 0
     joined: bool = False  # an “and” has just announced more days
+    loosely: bool = False  # … and was not an “and also”, so what follows may be meant for all of them
 
     def add(self, reader: Reader, pick: Pick) -> None:
         """Add a choice of days; a second one must be joined to the first."""

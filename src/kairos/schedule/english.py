@@ -74,12 +74,22 @@ def _connector(reader: Reader, parts: list[Draft]) -> bool:
     if joined is None:
         return True
     draft.joined = True
+    draft.loosely = draft.loosely or also is None
     if not (starts_pick(reader) or reader.at("every", "each", "on", "once", "in", "at")):
         reader.refuse(
             "“and” joins days to days and times to times; this is neither.", mark, until=reader.index + 1
         )
     complete = bool(draft.times or draft.window or draft.minutes is not None or draft.instant is not None)
-    if complete and also is None and (draft.picks or draft.period or draft.instant is not None):
+    # A time that came before the days is for all of them, unless another one follows.
+    shared = (
+        bool(draft.times and draft.picks) and draft.time_at < draft.picks[0].first and not reader.at("at")
+    )
+    if (
+        complete
+        and also is None
+        and not shared
+        and (draft.picks or draft.period or draft.instant is not None)
+    ):
         parts.append(Draft())
     elif not (draft.picks and (also or starts_pick(reader) or reader.at("every", "each", "on"))):
         reader.refuse(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import english_bounds as bounds
@@ -180,7 +181,11 @@ def read_in(reader: Reader, draft: Draft, limits: Limits) -> bool:
             reader.refuse("The months are said twice.", mark)
         if read_year(reader) is not None:
             reader.refuse("That names a whole month, not a day.", mark)
-        draft.months, draft.months_at = months, mark
+        last = draft.picks[-1] if draft.picks else None
+        if last is not None and last.weekdays and last.last == mark - 2:
+            draft.picks[-1] = replace(last, months=months)
+        else:
+            draft.months, draft.months_at = months, mark
         return True
     return read_zone(reader, limits, after_in=True)
 

@@ -8,7 +8,7 @@ from .days import monday_of
 from .draft import Ordinal, Pick, Scope
 from .english_bounds import read_after_weekday, read_day, refuse_next
 from .english_dates import read_annual
-from .english_ordinals import read_ordinals, read_scope
+from .english_ordinals import read_ordinal_list, read_ordinals, read_scope
 from .english_times import part_of
 from .english_weekdays import read_weekdays
 from .english_words import RANGES, weekdays_of
@@ -156,7 +156,7 @@ def _weekdays(reader: Reader) -> Pick | None:
         reader.index = before
         if reader.kind("ordinal") and not reader.at("of", ahead=1):
             ordinal = reader.take()
-            return Pick(mark, reader.index - 1, found[0], False, (Ordinal(ordinal.value, "day"),))
+            return Pick(mark, reader.index - 1, found[0], ordinals=(Ordinal(ordinal.value, "day"),))
         reader.index = mark
     return read_weekdays(reader)
 
@@ -212,13 +212,14 @@ def _nearest(reader: Reader) -> Pick | None:
         return None
     reader.accept("to")
     reader.accept("the")
-    reader.accept("day")
-    token = reader.peek()
-    if token.kind not in ("number", "ordinal") or not 1 <= token.value <= 31:
+    if reader.accept("day") and reader.kind("number"):
+        days = [reader.take().value]
+    else:
+        days = read_ordinal_list(reader)
+    if not days or not all(1 <= day <= 31 for day in days):
         reader.refuse("Nearest to which day of the month?")
-    reader.take()
     scope = read_scope(reader)
-    return Pick(mark, reader.index - 1, ordinals=(Ordinal(token.value, "nearest"),), scope=scope)
+    return Pick(mark, reader.index - 1, ordinals=tuple(Ordinal(day, "nearest") for day in days), scope=scope)
 
 
 def read_day_range(reader: Reader, draft: Draft) -> bool:

@@ -42,7 +42,7 @@ def read_weekdays(reader: Reader, joined: bool = True) -> Pick | None:
     if not found:
         return None
     ordinals = _falling_on(reader, found)
-    return Pick(mark, reader.index - 1, tuple(sorted(set(found))), plural, ordinals)
+    return Pick(mark, reader.index - 1, tuple(sorted(set(found))), plural=plural, ordinals=ordinals)
 
 
 def _recurs(reader: Reader, mark: int) -> bool:

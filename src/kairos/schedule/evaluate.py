@@ -13,7 +13,7 @@ from functools import lru_cache
 from heapq import merge
 from typing import TYPE_CHECKING, assert_never
 
-from .days import DayFinder, matches
+from .days import DayFinder
 from .recurrence import DAY_SECONDS, Calendar, Grid, Hourly, Interval, Once, Schedule, Times, Window
 from .zones import (
     EPOCH_ORDINAL,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LAST_SECOND = day_seconds(date(9_990, 1, 1).toordinal())
 NEVER = -(1 << 62)
-EXCLUDED_IN_A_ROW = 200_000  # an interval that hits only excepted days this often is taken to have ended
+SKIPPED_IN_A_ROW = 5_000  # an interval that meets only excepted days this often never meets another
 
 
 def ticks(
@@ -95,17 +95,31 @@ def _interval_ticks(
     rule: Interval, schedule: Schedule, holidays: Sequence[Container[date]], zone: tzinfo, since: int
 ) -> Iterator[int]:
     anchor = seconds_of(rule.anchor)
-    tick = anchor if anchor > since else since + rule.seconds - (since - anchor) % rule.seconds
-    guarded = bool(schedule.exceptions or holidays)
-    excluded = 0
-    while tick <= LAST_SECOND and excluded < EXCLUDED_IN_A_ROW:
-        day = _local_day(zone, tick) if guarded else None
-        if day and (any(day in c for c in holidays) or any(matches(r, day) for r in schedule.exceptions)):
-            excluded += 1
-        else:
-            excluded = 0
+    tick = _on_or_after(anchor, rule.seconds, since + 1)
+    if not (schedule.exceptions or holidays):
+        while tick <= LAST_SECOND:
             yield tick
-        tick += rule.seconds
+            tick += rule.seconds
+        return
+    allowed = DayFinder(Calendar(Times((0,))), schedule.exceptions, holidays)
+    skipped = 0
+    while tick <= LAST_SECOND and skipped < SKIPPED_IN_A_ROW:
+        day = _local_day(zone, tick)
+        open_day = allowed.first(day)
+        if open_day is None:
+            return
+        if open_day == day:
+            skipped = 0
+            yield tick
+            tick += rule.seconds
+        else:
+            skipped += 1
+            tick = _on_or_after(tick, rule.seconds, place(zone, day_seconds(open_day.toordinal())).at)
+
+
+def _on_or_after(anchor: int, seconds: int, earliest: int) -> int:
+    """The first tick of an interval that is not before `earliest`, nor before its anchor."""
+    return anchor if anchor >= earliest else earliest + (anchor - earliest) % seconds
 
 
 def _local_day(zone: tzinfo, instant: int) -> date:
@@ -160,7 +174,7 @@ def _window_ticks(finder: DayFinder, window: Window, zone: tzinfo, since: int) -
         opens = place(zone, midnight + window.opens).at
         closing_day = DAY_SECONDS if window.closes < window.opens else 0
         closes = place(zone, midnight + closing_day + window.closes).at
-        tick = opens if opens > previous else previous + window.every - (previous - opens) % window.every
+        tick = _on_or_after(opens, window.every, previous + 1)
         while tick <= closes:
             previous = tick
             yield tick

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .recurrence import DayRule
@@ -10,6 +9,9 @@ from .recurrence import DayRule
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
+
+
+LISTS = ("months", "days", "weekdays", "nth", "business", "nearest", "year_days", "year_nth")
 
 
 def from_the_start_first(numbers: Iterable[int]) -> tuple[int, ...]:
@@ -50,13 +52,32 @@ def day_rule(
 
 def any_of(rules: Iterable[DayRule]) -> tuple[DayRule, ...]:
     """Day rules of which one must match, in normal form: none of them if one matches every day."""
+    kept = merged(rules)
+    return () if DayRule() in kept else kept
+
+
+def merged(rules: Iterable[DayRule]) -> tuple[DayRule, ...]:
+    """The same days in as few rules as possible: rules that differ in one list become one."""
     kept: list[DayRule] = []
     for rule in rules:
-        for index, other in enumerate(kept):
-            if replace(rule, months=()) == replace(other, months=()):
-                months = set(rule.months) | set(other.months) if rule.months and other.months else ()
-                kept[index] = replace(rule, months=() if len(months) == 12 else tuple(sorted(months)))
+        joined = rule
+        while True:
+            other = next((each for each in kept if _joined(each, joined) is not None), None)
+            if other is None:
                 break
-        else:
-            kept.append(rule)
-    return () if DayRule() in kept else tuple(kept)
+            kept.remove(other)
+            joined = _joined(other, joined) or joined
+        kept.append(joined)
+    return tuple(kept)
+
+
+def _joined(one: DayRule, other: DayRule) -> DayRule | None:
+    if one == other:
+        return one
+    if one.dates or other.dates or one.span or other.span:
+        return None
+    lists = {name: (getattr(one, name), getattr(other, name)) for name in LISTS}
+    differing = [name for name, (first, second) in lists.items() if first != second]
+    if len(differing) != 1 or not all(lists[differing[0]]):
+        return None
+    return day_rule(**{name: (*first, *second) for name, (first, second) in lists.items()})

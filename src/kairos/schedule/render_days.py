@@ -107,7 +107,7 @@ def ordinals_text(rule: DayRule) -> str | None:
     if rule.business:
         return f"the {listed([ordinal(number) for number in rule.business])} business day (Monday to Friday)"
     if rule.nearest:
-        return listed([f"the weekday nearest the {ordinal(number)}" for number in rule.nearest])
+        return f"the weekday nearest the {month_days(rule.nearest)}"
     if rule.year_days:
         return f"the {listed([ordinal(number) for number in rule.year_days])} day"
     return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from kairos.errors import InvalidTransition
+from kairos.errors import BadRequest, InvalidTransition
 from kairos.fsm.lifecycle import TERMINAL, JobState, can, can_transition
 from kairos.store.query import Row
 
@@ -68,7 +68,10 @@ class Job:
 
         Awaitable when the job came from an async client.
         """
-        state = JobState(target)
+        try:
+            state = JobState(target)
+        except ValueError as error:
+            raise BadRequest(f"There is no state {target!r}; it is one of {', '.join(JobState)}.") from error
         verb = _VERB_TO.get(state)
         asks_to_stop = state is JobState.CANCELLED and self.state is JobState.RUNNING
         if verb is None or self.apply is None or not (can_transition(self.state, state) or asks_to_stop):

@@ -37,6 +37,10 @@ class Beat(Loop):
         await self._store.run(Query("save_worker", (*self._row, self.stopping)))
         return self._interval
 
+    def say_stopping(self) -> None:
+        self.stopping = True
+        self.wake()
+
     async def leave(self) -> None:
         await self._store.run(Query("remove_worker", (self._row[0], timedelta(days=1))))
 
@@ -80,5 +84,6 @@ class Progress(Loop):
         if not latest:
             return 3600.0
         leases, values = zip(*latest.values(), strict=True)
-        await self._store.run(Query("report_progress", (list(latest), list(leases), list(values))))
+        busy = await self._store.run(Query("report_progress", (list(latest), list(leases), list(values))))
+        self._latest = {row["id"]: latest[row["id"]] for row in busy} | self._latest
         return 0.5

@@ -10,13 +10,17 @@ import runpy
 import signal
 import struct
 import sys
+import threading
+import time
 from functools import cache
+from types import ModuleType
 from typing import IO, Any
 
 from kairos.client import Action
 from kairos.errors import StepError
 from kairos.machine.context import Context, Signal
 from kairos.machine.definition import Machine
+from kairos.worker.processes import MAIN
 
 _LENGTH = struct.Struct("!I")
 _PR_SET_PDEATHSIG = 1
@@ -24,16 +28,39 @@ _PR_SET_PDEATHSIG = 1
 
 def main() -> None:
     _die_with_parent()
-    # What the step prints must not get between our answers.
-    answers = os.fdopen(os.dup(1), "wb")
+    # What the step reads and prints, and what programs that it starts do, must not get between us and the worker.
+    requests, answers = os.fdopen(os.dup(0), "rb"), Answers(os.fdopen(os.dup(1), "wb"))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
     os.dup2(2, 1)
-    while (request := _read(sys.stdin.buffer)) is not None:
-        body = _encode(_run(request))
-        answers.write(_LENGTH.pack(len(body)) + body)
-        answers.flush()
+    while (request := _read(requests)) is not None:
+        answers.write(_encode(_run(request, answers)))
 
 
-def _run(request: dict[str, Any]) -> dict[str, Any]:
+class Answers:
+    """What the worker hears from here; as a step's runtime, how far it has come."""
+
+    def __init__(self, stream: IO[bytes], pause: float = 0.2) -> None:
+        self._stream = stream
+        self._pause = pause
+        self._told_at = 0.0
+        self._lock = threading.Lock()
+
+    def write(self, body: bytes) -> None:
+        with self._lock:
+            self._stream.write(_LENGTH.pack(len(body)) + body)
+            self._stream.flush()
+
+    def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
+        if time.monotonic() - self._told_at >= self._pause or done == total:
+            self._told_at = time.monotonic()
+            self.write(pickle.dumps({"progress": (done, total)}))
+
+    def transaction(self) -> Any:
+        raise RuntimeError("ctx.transaction() is the worker's: a step in a process of its own has none.")
+
+
+def _run(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
     try:
         machine = _machine(tuple(request["path"]), request["module"], request["main"], request["action"])
         step = machine.steps[request["step"]]
@@ -42,6 +69,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
             step=step.name,
             state=machine.load(request["state"]),
             inbox=tuple(Signal(*each) for each in request["inbox"]),
+            runtime=answers,
         )
         arguments = dict(ctx.state) if machine.plain else {}
         value = step.call(*((ctx,) if machine.takes_context else ()), **arguments)
@@ -54,15 +82,20 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
 def _machine(path: tuple[str, ...], module: str, main: str | None, action: tuple[str, int]) -> Machine:
     """The machine by its name, from the module that declares it."""
     sys.path[:] = path
-    names = (
-        vars(importlib.import_module(module))
-        if main is None
-        else runpy.run_path(main, run_name="__kairos_child__")
-    )
-    for value in names.values():
+    found = importlib.import_module(module) if main is None else _load_main(main)
+    for value in vars(found).values():
         if isinstance(value, Action) and (value.machine.name, value.machine.version) == action:
             return value.machine
     raise StepError(f"Module {module!r} has no action {action[0]!r} version {action[1]} at its top level.")
+
+
+@cache
+def _load_main(path: str) -> ModuleType:
+    """The program's main file as a module, so that what it defines travels to the worker and back by name."""
+    module = ModuleType(MAIN)
+    vars(module).update(runpy.run_path(path, run_name=MAIN))
+    sys.modules[MAIN] = sys.modules["__main__"] = module
+    return module
 
 
 def _encode(answer: dict[str, Any]) -> bytes:
@@ -71,9 +104,16 @@ def _encode(answer: dict[str, Any]) -> bytes:
         pickle.loads(body)  # noqa: S301 (our own bytes: some exceptions pickle but do not come back)
     except Exception as error:  # noqa: BLE001 (user values may refuse in any way)
         said = answer["error"] if answer["error"] is not None else error
-        plain = StepError(f"{type(said).__name__}: {said}")
+        plain = StepError(f"{type(said).__name__}: {_words(said)}")
         body = pickle.dumps({"value": None, "error": plain, "taken": [], "spawned": []})
     return body
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 (a user's __str__ may do anything)
+        return "(its message cannot be read)"
 
 
 def _read(stream: IO[bytes]) -> dict[str, Any] | None:
@@ -85,8 +125,12 @@ def _read(stream: IO[bytes]) -> dict[str, Any] | None:
 
 
 def _die_with_parent() -> None:
-    """A worker killed outright must not leave its steps running."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """A worker killed outright must not leave its steps running; a signal to the whole group is for the worker.
+
+    Handlers and not SIG_IGN, which programs that a step starts would inherit.
+    """
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: None)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 

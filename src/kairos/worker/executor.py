@@ -9,8 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
-import structlog
-
 from kairos.errors import StepTimeout, UnknownStep
 from kairos.fsm.lifecycle import Verb
 from kairos.machine.context import Context, Runtime
@@ -20,10 +18,11 @@ from kairos.machine.registry import Registry
 from kairos.store.faults import REFUSED
 from kairos.worker.claim import Claim
 from kairos.worker.leases import Leases
+from kairos.worker.logs import Log
 from kairos.worker.processes import ProcessLanes
 from kairos.worker.settle import Settlement, cancelled, failure, release, settle
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
 
 # Long enough for another worker to be asked, short enough for a rolling deployment.
 _UNKNOWN_ACTION_PAUSE = timedelta(seconds=10)
@@ -268,14 +267,15 @@ class Executor:
 
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._concurrency, thread_name_prefix="kairos-step")
-        work = self._threads.submit(run)
+        threads = self._threads
+        work = threads.submit(run)
         try:
             value, error = await asyncio.wrap_future(work)
         except asyncio.CancelledError:
             if not work.cancel():
                 # It runs on with nobody waiting: the next steps get fresh threads, and it no transaction.
-                self._threads.shutdown(wait=False)
-                self._threads = None
+                threads.shutdown(wait=False)
+                self._threads = None if self._threads is threads else self._threads
                 if ctx.unit is not None:
                     ctx.unit.sever()
             raise

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
-
-import structlog
+from itertools import count
 
 from kairos.fsm.lifecycle import STORED, JobState, Verb
 from kairos.store.columns import microseconds, plain, texts
@@ -17,11 +16,12 @@ from kairos.store.query import Verb as Steps
 from kairos.verbs import insert
 from kairos.worker.claim import Claim
 from kairos.worker.leases import Leases
+from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
 from kairos.worker.settle import Settlement, failure
 from kairos.worker.transaction import StepTransaction
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
 
 MAX_BATCH = 500
 _EXECUTING, _RUNNABLE = STORED[JobState.RUNNING], STORED[JobState.PENDING]
@@ -60,15 +60,15 @@ class Flusher(Loop):
         if not self._under_way:
             self.wake()
 
-    async def drained(self, patience: float) -> None:
-        """Wait until everything submitted is committed or refused; without a database, no longer than `patience`."""
-        deadline = asyncio.get_running_loop().time() + patience
-        while self._waiting or self._under_way or self._busy:
-            if asyncio.get_running_loop().time() > deadline:
-                log.error("outcomes were not committed", jobs=len(self._waiting) + len(self._under_way))
-                return
-            self.wake()
+    async def drained(self) -> bool:
+        """Wait until everything submitted is committed or refused; a database that is away is waited for."""
+        for look in count():
+            if not (self._waiting or self._under_way or self._busy):
+                break
+            if look % 50 == 0:
+                self.wake()  # also out of a backoff, but not in a storm
             await asyncio.sleep(0.005)
+        return True
 
     async def tick(self) -> float:
         if not self._under_way:
@@ -205,10 +205,13 @@ def settle_all(worker: str, batch: Sequence[Settlement]) -> Steps[list[Row]]:
     """Everything that belongs to one commit: locks, outcomes, parks with their recheck, children."""
     plain = [each for each in batch if each.verb is not Verb.AWAIT]
     parked = [each for each in batch if each.verb is Verb.AWAIT]
-    replies = {target for each in batch if (target := each.claim.reply_to) is not None}
+    claims = [each.claim for each in batch]
+    replies = [claim.reply_to for claim in claims if claim.reply_to is not None]
     rows: list[Row] = []
-    if replies:
-        yield Query("lock_jobs", (sorted(replies | {each.claim.id for each in batch}),))
+    # All at once, before any of it is written: two commits that take turns could each wait for the other.
+    yield Query(
+        "lock_jobs", ([claim.id for claim in claims], [claim.lease for claim in claims], worker, replies)
+    )
     if plain:
         rows += yield settle_query(worker, plain)
     if parked:
@@ -270,5 +273,6 @@ def park_query(worker: str, batch: Sequence[Settlement]) -> Query:
             texts([each.then for each in batch]),
             [signal for each in batch for signal in each.consumed],
             worker,
+            texts([each.error for each in batch]),
         ),
     )

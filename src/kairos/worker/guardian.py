@@ -10,13 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import structlog
-
 from kairos.store.pool import AsyncStore
 from kairos.worker import keeper
 from kairos.worker.leases import Leases
+from kairos.worker.logs import Log
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
 
 _STATEMENTS = ("renew_leases", "release_unheld", "reap_jobs", "remove_worker", "notify_queues")
 # One line names every lease lost at once: more than a stream's usual 64 KiB where thousands of steps run.
@@ -55,21 +54,21 @@ class Guardian:
                 await self._listen(self.process)
                 await self.process.wait()
                 log.error("the keeper died and is started again", code=self.process.returncode)
-            except (
-                OSError,
-                ValueError,
-            ) as error:  # it died in the middle of a sentence, or cannot be started
+            except (OSError, ValueError) as error:
+                # It cannot be started, or died in the middle of a sentence.
                 log.error("the keeper is started again", error=str(error))
             await asyncio.sleep(0.1)
 
-    async def stop(self) -> None:
-        """Part in good order: nothing is handed back."""
+    async def stop(self, *, settled: bool = True) -> None:
+        """Part in good order: nothing is handed back. Not `settled`, the keeper stays and tries."""
         if self.process is None or self.process.returncode is not None:
             return
         if self.process.stdin is not None:
-            self.process.stdin.write(b"bye\n")
+            if settled:
+                self.process.stdin.write(b"bye\n")
             self.process.stdin.close()
-        await self.process.wait()
+        if settled:
+            await self.process.wait()
 
     async def _start(self) -> asyncio.subprocess.Process:
         # A session of its own: a Ctrl-C meant for the worker must not take its keeper first.

@@ -6,11 +6,10 @@ import asyncio
 import random
 from abc import ABC, abstractmethod
 
-import structlog
-
 from kairos.store.faults import PASSING
+from kairos.worker.logs import Log
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
 
@@ -23,6 +22,7 @@ class Loop(ABC):
     def __init__(self) -> None:
         self._wake = asyncio.Event()
         self._failures = 0
+        self._ticking = False
 
     @abstractmethod
     async def tick(self) -> float:
@@ -46,7 +46,13 @@ class Loop(ABC):
             except TimeoutError:
                 continue
 
+    async def at_rest(self) -> None:
+        """Wait for the end of the present tick."""
+        while self._ticking:
+            await asyncio.sleep(0.005)
+
     async def _guarded_tick(self) -> float:
+        self._ticking = True
         try:
             wait = await self.tick()
         except PASSING as error:
@@ -56,6 +62,8 @@ class Loop(ABC):
             log.warning("database unavailable", loop=self.name, error=str(error), retry_in=round(wait, 2))
         else:
             self._failures = 0
+        finally:
+            self._ticking = False
         return wait
 
     def failed(self, error: BaseException) -> None:  # noqa: B027 (most loops have nothing to add)

@@ -6,16 +6,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
-import structlog
-
 from kairos.store.pool import AsyncStore, Connection
 from kairos.store.query import Query, Row
 from kairos.worker.claim import Claim, read_claims
 from kairos.worker.executor import Executor
 from kairos.worker.leases import Leases
+from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
 
 MAX_BATCH = 200
 # How far ahead of the lanes to claim: what they will get through in this time, so slow jobs are never hoarded.

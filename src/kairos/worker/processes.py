@@ -7,6 +7,7 @@ import os
 import pickle
 import struct
 import sys
+from contextlib import suppress
 from typing import Any
 
 from kairos.errors import BadDefinition, StepProcessDied
@@ -14,6 +15,8 @@ from kairos.machine.context import Context
 from kairos.machine.definition import Machine, Step
 from kairos.worker.claim import Claim
 
+# The name under which a child loads the program's main file; this process knows its own by it too.
+MAIN = "__kairos_main__"
 _LENGTH = struct.Struct("!I")
 
 
@@ -27,13 +30,13 @@ class ProcessLanes:
 
     async def run(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
         """The step's value, or its exception; a cancelled or late step ends with its process."""
-        child = self._idle.pop() if self._idle else await self._start()
+        request = _request(machine, step, ctx, claim)
+        child = self._take() or await self._start()
         self._busy.add(child)
         try:
-            answer = await self._ask(child, _request(machine, step, ctx, claim))
+            answer = await self._ask(child, request, ctx)
         except BaseException:
-            child.kill()
-            await child.wait()
+            await _end(child)
             raise
         finally:
             self._busy.discard(child)
@@ -46,17 +49,21 @@ class ProcessLanes:
 
     async def close(self) -> None:
         for child in (*self._idle, *self._busy):
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
+            await _end(child)
         self._idle.clear()
+
+    def _take(self) -> asyncio.subprocess.Process | None:
+        while self._idle:
+            child = self._idle.pop()
+            if child.returncode is None:  # it may have been ended while it waited
+                return child
+        return None
 
     async def _keep(self, child: asyncio.subprocess.Process) -> None:
         if len(self._idle) < self._most_idle:
             self._idle.append(child)
         else:
-            child.kill()
-            await child.wait()
+            await _end(child)
 
     async def _start(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
@@ -67,28 +74,49 @@ class ProcessLanes:
             stdout=asyncio.subprocess.PIPE,
         )
 
-    async def _ask(self, child: asyncio.subprocess.Process, request: bytes) -> dict[str, Any]:
+    async def _ask(
+        self, child: asyncio.subprocess.Process, request: bytes, ctx: Context[Any]
+    ) -> dict[str, Any]:
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(_LENGTH.pack(len(request)) + request)
         try:
             await child.stdin.drain()
-            (length,) = _LENGTH.unpack(await child.stdout.readexactly(_LENGTH.size))
-            # Only ever written by our own child, over a pipe that nobody else holds.
-            answer: dict[str, Any] = pickle.loads(await child.stdout.readexactly(length))  # noqa: S301
+            while True:
+                (length,) = _LENGTH.unpack(await child.stdout.readexactly(_LENGTH.size))
+                # Only ever written by our own child, over a pipe that nobody else holds.
+                answer: dict[str, Any] = pickle.loads(await child.stdout.readexactly(length))  # noqa: S301
+                if "progress" not in answer:
+                    return answer
+                ctx.progress(*answer["progress"])
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             code = await child.wait()
             raise StepProcessDied(
                 f"The process of the step ended with code {code} before it answered."
             ) from error
-        return answer
+
+
+async def _end(child: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        child.kill()
+    await child.wait()
+
+
+def _origin(module: str, machine: Machine) -> tuple[str, str | None]:
+    """The module to import, or the file to run, that declares the machine."""
+    if module != "__main__":
+        return module, None
+    main = sys.modules["__main__"]
+    sys.modules[MAIN] = main  # so that what the child defines there is found here
+    if (spec := getattr(main, "__spec__", None)) is not None:
+        return spec.name, None  # python -m: by its own name, or relative imports would break
+    if (file := getattr(main, "__file__", None)) is None:
+        raise BadDefinition(f"{machine.name!r} cannot run in a process: it was not defined in a file.")
+    return module, file
 
 
 def _request(machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> bytes:
     function = getattr(step.call, "__func__", step.call)
-    module = function.__module__
-    main = getattr(sys.modules.get("__main__"), "__file__", None) if module == "__main__" else None
-    if module == "__main__" and main is None:
-        raise BadDefinition(f"{machine.name!r} cannot run in a process: it was not defined in a file.")
+    module, main = _origin(function.__module__, machine)
     return pickle.dumps(
         {
             "path": sys.path,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import structlog
-
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query
+from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
 
 BATCH = 1000
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-import structlog
-
 from kairos.fsm.lifecycle import STORED, JobState
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query
 from kairos.worker.flusher import open_keys
+from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
 from kairos.worker.ticker import Ticker
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
 
 BATCH = 500
 _KEYS = 200

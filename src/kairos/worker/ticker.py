@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-import structlog
-
 from kairos.schedule import Plan, when
 from kairos.schedule.policies import Decision, Policy, decide
 from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.pool import AsyncStore, Connection
 from kairos.store.query import Query, Row
+from kairos.worker.logs import Log
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
 
 BATCH = 500
 # After a long downtime a schedule's ticks are decided in portions, so that no transaction grows without bound.

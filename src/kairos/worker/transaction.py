@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from kairos.store.faults import UNAVAILABLE
 from kairos.store.pool import AsyncStore, Connection, SyncConnection, SyncStore
 from kairos.store.query import Row, Verb, drive, drive_sync
+
+# How long a connection that no longer answers may hold up its closing.
+_FAREWELL = 2.0
 
 
 class StepTransaction:
@@ -24,6 +31,7 @@ class StepTransaction:
         self._sync: SyncConnection | None = None
         self._outer: Any = None
         self._savepoints: list[Any] = []
+        self._severed = False
 
     async def __aenter__(self) -> Connection:
         if self._connection is None:
@@ -45,6 +53,8 @@ class StepTransaction:
             await savepoint.rollback()
 
     def __enter__(self) -> SyncConnection:
+        if self._severed:
+            raise RuntimeError("The step was given up: its transaction is rolled back.")
         if self._sync is None:
             self._sync = self._sync_store.connect()
             self._outer = self._sync.transaction()
@@ -78,10 +88,21 @@ class StepTransaction:
         """Forget what was not committed: closing a connection in a transaction rolls it back."""
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            await connection.close()
+            try:
+                await connection.close(timeout=_FAREWELL)
+            except UNAVAILABLE:
+                connection.terminate()  # it is gone already, or does not answer
         if self._sync is not None:
             self._sync.close()
             self._sync = None
+
+    def sever(self) -> None:
+        """Roll back under a thread that may be using the connection still: only the socket is safe to touch."""
+        self._severed = True
+        if self._sync is not None:
+            line, self._sync = socket.socket(fileno=os.dup(self._sync.fileno())), None
+            with line, suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
 
     def _commit_sync(self, settle: Callable[[], Verb[list[Row]]]) -> Sequence[Row]:
         assert self._sync is not None

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
-import structlog
-
+from kairos import codec
 from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
 from kairos.machine.context import Context
 from kairos.machine.registry import Registry
 from kairos.store.faults import PASSING
 from kairos.store.pool import AsyncStore
+from kairos.store.query import Query
 from kairos.worker.beat import Beat, CancelWatch, Progress
 from kairos.worker.claim import Claim
 from kairos.worker.executor import Executor
@@ -28,7 +28,7 @@ from kairos.worker.flusher import Flusher
 from kairos.worker.guardian import Guardian
 from kairos.worker.leases import Leases
 from kairos.worker.listener import Listener
-from kairos.worker.logs import hide_locals
+from kairos.worker.logs import Log, hide_locals
 from kairos.worker.loop import Loop
 from kairos.worker.picker import MAX_BATCH, Picker
 from kairos.worker.pruner import Pruner
@@ -36,7 +36,10 @@ from kairos.worker.settle import release
 from kairos.worker.sweeper import Sweeper
 from kairos.worker.transaction import StepTransaction
 
-log = structlog.get_logger("kairos.worker")
+log = Log("kairos.worker")
+
+# How long a database that is away may hold up the end of a worker.
+_FAREWELL = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +98,7 @@ class Worker:
     async def start(self) -> None:
         hide_locals()
         settings = self.settings
+        self._loop = asyncio.get_running_loop()
         store = self._store = self._open_store()
         if self._prepare is not None:
             await self._prepare()
@@ -150,33 +154,52 @@ class Worker:
         if not self._tasks:
             return
         self.picker.stopped = True
-        for claim in self.executor.take_back():
-            self.flusher.submit(release(claim, "its worker is shutting down"))
+        self._beat.say_stopping()
+        self._give_back()
         grace = duration(self.settings.grace, "grace").total_seconds()
         await self.executor.finish(grace)
-        for claim in self.executor.take_back():
-            self.flusher.submit(release(claim, "its worker is shutting down"))
-        await self.flusher.drained(grace)
+        settled = False
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(grace, _FAREWELL)):
+                await self.picker.at_rest()
+                self._give_back()
+                settled = await self.flusher.drained()
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.remove_done_callback(_loud)
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._guardian.stop()
-        await self._listener.close()
-        try:
-            await self._beat.leave()
-        except PASSING as error:
-            log.warning("left without a word to the database", error=str(error))
+        await self._leave(settled)
         self._leases.close()
         log.info(
             "worker stopped", worker=self.name, committed=self.flusher.committed, stale=self.flusher.stale
         )
 
+    def _give_back(self) -> None:
+        for claim in self.executor.take_back():
+            self.flusher.submit(release(claim, "its worker is shutting down"))
+
+    async def _leave(self, settled: bool) -> None:
+        """Say goodbye. What could not be committed is left to the keeper, as if this worker had died."""
+        try:
+            async with asyncio.timeout(_FAREWELL):
+                if settled:
+                    # A pick whose answer was lost on the way.
+                    await self._store.run(Query("release_unheld", (self.name, [])))
+                await self._beat.leave()
+        except PASSING as error:
+            settled = False
+            log.error("left without a word to the database", error=str(error))
+        await self._guardian.stop(settled=settled)
+        await self._listener.close()
+
     # What the executor asks on behalf of a step
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
-        self.progress_loop.report(ctx.id, ctx.lease, json.dumps({"done": done, "total": total}))
+        """Checked here, in the step; reported in the loop, since a step may run in a thread."""
+        told = codec.dumps({"done": done, "total": total}, "progress")
+        with suppress(RuntimeError):  # a thread that outlived the loop
+            self._loop.call_soon_threadsafe(self.progress_loop.report, ctx.id, ctx.lease, told)
 
     def transaction(self) -> StepTransaction:
         return StepTransaction(self._store)

@@ -101,6 +101,8 @@ create index gen_durable_expiry on kairos.gen_durable (expires_at)
 create index gen_durable_deadline on kairos.gen_durable (await_until)
   where status = 'awaiting_signal' and await_until is not null;
 create index gen_durable_completed on kairos.gen_durable (completed_at) where completed_at is not null;
+create index gen_durable_replies on kairos.gen_durable (reply_to)
+  where reply_to is not null and completed_at is null;
 
 create table kairos.signals (
   id          bigint generated always as identity primary key,

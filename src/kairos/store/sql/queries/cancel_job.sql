@@ -1,16 +1,23 @@
 -- cancel_job: runnable, awaiting_signal -> cancelled; for a running job it is a request that its step honours.
--- Guard: a live job. Index: gen_durable_pkey.
-with target as materialized (
-  select g.id, g.status, g.eligible_at, g.completed_at, g.cancel_requested_at
-  from kairos.gen_durable g where g.id = $1::bigint
+-- Guard: a live job; the one it replies to is locked with it, in the order of ids, since its end goes there.
+-- What is set follows from the row itself and not from `target`: where the row changed while it was waited for,
+-- Postgres first holds the constraints against what becomes of the old one. Index: gen_durable_pkey.
+with family as materialized (
+  select g.id, g.status, g.eligible_at, g.completed_at
+  from kairos.gen_durable g
+  where g.id = any (array[$1::bigint, (select c.reply_to from kairos.gen_durable c where c.id = $1::bigint)])
+  order by g.id
   for no key update
+), target as (
+  select f.* from family f where f.id = $1::bigint
 ), cancelled as (
   update kairos.gen_durable g set
-    status = case when t.status = 'executing' then 'executing' else 'cancelled' end::kairos.durable_status,
+    status = case when g.status = 'executing' then 'executing' else 'cancelled' end::kairos.durable_status,
     held = false,
-    completed_at = case when t.status = 'executing' then null else kairos.now() end,
+    completed_at = case when g.status = 'executing' then null else kairos.now() end,
     cancel_requested_at = coalesce(g.cancel_requested_at, kairos.now()),
-    cancel_reason = coalesce(g.cancel_reason, $2::text), updated_at = case when t.status = 'executing' then g.updated_at else kairos.now() end
+    cancel_reason = coalesce(g.cancel_reason, $2::text),
+    updated_at = case when g.status = 'executing' then g.updated_at else kairos.now() end
   from target t where g.id = t.id and t.completed_at is null
   returning g.id, g.step, g.attempt, g.status
 ), recorded as (

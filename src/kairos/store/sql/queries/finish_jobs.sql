@@ -1,8 +1,14 @@
 -- finish_jobs: executing -> done, a batch, with its history: settle_jobs for the plainest and commonest outcome,
 -- at two thirds of its price. No cancel request, TTL or signal has a say in it.
--- Guard: id, lease and worker, as in settle_jobs. Index: gen_durable_pkey.
+-- Guard: id, lease and worker, with the order of locks of settle_jobs. Index: gen_durable_pkey, gen_durable_replies.
 with outcome as materialized (
   select * from unnest($1::text::bigint[], $2::text::bigint[], $3::text::text[]) as o (id, lease, result)
+), ordered as materialized (
+  select g.id from outcome o join kairos.gen_durable g on g.id = o.id
+  where g.lease = o.lease and coalesce(g.locked_by, '') = $4::text
+    and exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)
+  order by g.id
+  for no key update of g
 ), settled as (
   update kairos.gen_durable g set
     status = 'done', locked_by = null, lease_expires_at = null, completed_at = kairos.now(),
@@ -10,6 +16,7 @@ with outcome as materialized (
     awaits = null, await_until = null, await_then = null, updated_at = kairos.now()
   from outcome o
   where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $4::text
+    and (select count(*) from ordered) >= 0
   returning g.id, g.status, g.lease, g.partition_key, g.step, g.attempt, g.picked_at
 ), recorded as (
   insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, started_at, at)

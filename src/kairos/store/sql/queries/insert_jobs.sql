@@ -1,6 +1,6 @@
 -- insert_jobs: nothing -> runnable, a batch in one statement; a taken unique key inserts nothing.
--- Guard: the unique index on unique_guard, which sees both the table and the batch itself. The caller sends the
--- batch in the order of its unique keys, so that two batches take them in the same order.
+-- Guard: the unique index on unique_guard, which sees both the table and the batch itself. Ids follow the order of
+-- the batch; rows go in by the order of their unique keys, so that two batches take them in the same order.
 -- Index: gen_durable_held (a row behind a line of held rows joins the line and stays out of the pick index).
 with input as materialized (
   select
@@ -41,6 +41,7 @@ with input as materialized (
     i.unique_key, coalesce(i.unique_scope::kairos.durable_status[], '{}'), i.reply_to, i.reply_name,
     coalesce(i.tags::text[], '{}'), i.max_reaps, kairos.now(), kairos.now()
   from input i
+  order by i.unique_key, i.id
   on conflict (unique_guard) where unique_guard is not null do nothing
   returning id, unique_key, expires_at
 )

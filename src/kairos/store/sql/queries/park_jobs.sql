@@ -4,8 +4,8 @@
 with outcome as materialized (
   select * from unnest(
     $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::int[], $5::text::text[], $6::text::text[],
-    $7::text::bigint[], $8::text::text[]
-  ) as o (id, lease, ran, attempt, state, awaits, timeout, await_then)
+    $7::text::bigint[], $8::text::text[], $11::text::text[]
+  ) as o (id, lease, ran, attempt, state, awaits, timeout, await_then, error)
 ), parked as (
   update kairos.gen_durable g set
     status = case when g.cancel_requested_at is null then 'awaiting_signal' else 'cancelled' end
@@ -19,7 +19,7 @@ with outcome as materialized (
     updated_at = kairos.now()
   from outcome o
   where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $10
-  returning g.id, g.status, g.partition_key, o.ran, o.attempt, g.picked_at
+  returning g.id, g.status, g.partition_key, o.ran, o.attempt, o.error, g.cancel_reason, g.picked_at
 ), consumed as (
   update kairos.signals s set consumed_at = kairos.now()
   where cardinality($9::bigint[]) > 0
@@ -28,7 +28,8 @@ with outcome as materialized (
   insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, reason, started_at, at)
   select p.id, case when p.status = 'cancelled' then 'yield' else 'await' end, 'running',
          case when p.status = 'cancelled' then 'cancelled' else 'waiting' end,
-         p.ran, p.attempt, $10, null, p.picked_at, kairos.now()
+         p.ran, p.attempt, $10, case when p.status = 'cancelled' then coalesce(p.cancel_reason, p.error) else p.error end,
+         p.picked_at, kairos.now()
   from parked p
 )
 select p.id, p.status::text as status, p.partition_key from parked p

@@ -27,9 +27,12 @@ with places as materialized (
     and g.status = 'runnable' and not g.held and g.id not in (select id from heads)
   order by g.id
   for no key update skip locked
+), waiting as materialized (
+  select g.id from heads h join kairos.gen_durable g on g.id = h.id
+  where g.held and g.status = 'runnable' and g.id <> all ($2::bigint[])
+  for no key update of g skip locked
 ), opened as (
-  update kairos.gen_durable g set held = false
-  from heads h where g.id = h.id and g.held and g.status = 'runnable' and g.id <> all ($2::bigint[])
+  update kairos.gen_durable g set held = false from waiting w where g.id = w.id
 ), held as (
   update kairos.gen_durable g set held = true from behind b where g.id = b.id
 ), claimed as (

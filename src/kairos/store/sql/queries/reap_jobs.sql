@@ -2,13 +2,24 @@
 -- -> failed once it was lost more often than max_reaps allows. `handle` is not called.
 -- Guard: lease_expires_at <= now, the complement of renew_leases. Index: gen_durable_lease.
 -- $1 limit, $2 the dead worker or null, $3 who reaps.
-with lost as materialized (
-  select g.id, g.locked_by from kairos.gen_durable g
+-- Never waits: a job that ends here and whose reply goes to one that is in use is left for the next sweep.
+with due as materialized (
+  select g.id, g.locked_by,
+    case when g.cancel_requested_at is not null or g.reaps >= g.max_reaps then g.reply_to end as reply_to
+  from kairos.gen_durable g
   where g.status = 'executing'
     and case when $2::text is null then g.lease_expires_at <= kairos.now() else g.locked_by = $2::text end
   order by g.lease_expires_at
   limit $1::int
   for no key update skip locked
+), parents as materialized (
+  select p.id from kairos.gen_durable p
+  where p.id = any (array(select due.reply_to from due where due.reply_to is not null))
+  for no key update skip locked
+), lost as (
+  select due.id, due.locked_by from due
+  where due.reply_to is null or due.reply_to in (select parents.id from parents)
+    or not exists (select from kairos.gen_durable p where p.id = due.reply_to)
 ), reaped as (
   update kairos.gen_durable g set
     status = case when g.cancel_requested_at is not null then 'cancelled'

@@ -3,13 +3,21 @@
 -- the dead entries of gen_durable_lease; a bare locked_by would make it expect one row and loop over the batch.
 -- A row that comes back missing is stale. A requested cancel turns every outcome that would go on into `yield`;
 -- run-ahead keeps the claim unless the TTL has closed.
--- Index: gen_durable_pkey.
+-- Index: gen_durable_pkey, gen_durable_replies.
 with outcome as materialized (
   select o.*, o.verb in ('next', 'replay', 'retry', 'release') as goes_on
   from unnest(
     $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::int[], $6::text::text[],
     $7::text::text[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::boolean[]
   ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead)
+), ordered as materialized (
+  -- Where jobs reply to others, two commits may want the same rows: then all take them in the order of ids. The
+  -- look whether any do is one probe of gen_durable_replies a batch; the locks would add a fifth to its price.
+  select g.id from outcome o join kairos.gen_durable g on g.id = o.id
+  where g.lease = o.lease and coalesce(g.locked_by, '') = $14
+    and exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)
+  order by g.id
+  for no key update of g
 ), settled as (
   update kairos.gen_durable g set
     status = (case
@@ -42,8 +50,9 @@ with outcome as materialized (
     updated_at = kairos.now()
   from outcome o
   where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $14
+    and (select count(*) from ordered) >= 0
   returning g.id, g.status, g.lease, g.partition_key,
-    o.verb, o.goes_on, o.ran, o.attempt, o.delay, o.error, g.picked_at
+    o.verb, o.goes_on, o.ran, o.attempt, o.delay, o.error, g.cancel_reason, g.picked_at
 ), consumed as (
   update kairos.signals s set consumed_at = kairos.now()
   where cardinality($13::bigint[]) > 0
@@ -57,7 +66,8 @@ with outcome as materialized (
     case when s.status = 'cancelled' then 'cancelled' when s.verb = 'retry' then 'failed'
          when not s.goes_on then kairos.job_state(s.status, s.picked_at, s.picked_at)
          when s.delay > 0 then 'scheduled' else 'pending' end,
-    s.ran, s.attempt, $14, s.error, s.picked_at, kairos.now()
+    s.ran, s.attempt, $14, case when s.status = 'cancelled' then coalesce(s.cancel_reason, s.error) else s.error end,
+    s.picked_at, kairos.now()
   from settled s
   union all
   -- An automatic retry passes through `failed` inside this commit: its second row.

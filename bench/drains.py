@@ -1,0 +1,119 @@
+"""Drains: jobs put before running, warm workers, timed by the database's own clock to the last commit."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from bench.database import Database, Databases
+from bench.machines import LINE, QUEUE, STEPS
+from bench.processes import Child, Cpu
+
+CONCURRENCY = 100
+WARM_UP = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """One drain: jobs a second, CPU µs a job of the workers and of Postgres, and jobs a second of the moving line."""
+
+    rate: float
+    worker_us: float
+    postgres_us: float
+    line: float = 0.0
+
+
+def kairos_workers(url: str, processes: int, concurrency: int = CONCURRENCY) -> list[Child]:
+    return started([Child(url, "-m", "bench.worker", str(concurrency)) for _ in range(processes)])
+
+
+def floor_workers(url: str, processes: int) -> list[Child]:
+    return started([Child(url, "-m", "bench.floor", "work") for _ in range(processes)])
+
+
+def started(children: list[Child]) -> list[Child]:
+    """All of them begin at once, and all are up before anything is timed."""
+    return [child.ready() for child in children]
+
+
+def drain_kairos(
+    databases: Databases, backlog: str, jobs: int, processes: int, *, action: str = "noop", step: str = "run"
+) -> Drained:
+    """Jobs put behind a paused queue; timed from the resume."""
+    database = databases.get(backlog)
+    workers = kairos_workers(database.url, processes)
+    try:
+        last = database.add(count=WARM_UP)
+        database.hint()
+        wait_for(database, last)
+        database.pause()
+        last = database.add(count=jobs, fsm=action, step=step)
+        database.settle()
+        before = Cpu.of([worker.pid for worker in workers], databases.postmaster)
+        began = database.resume()
+        return _drained(databases, database, last, jobs, began, before, workers)
+    finally:
+        database.resume()
+        _end(database, backlog, workers)
+
+
+def drain_floor(databases: Databases, jobs: int, processes: int) -> Drained:
+    database = databases.get()
+    workers = floor_workers(database.url, processes)
+    try:
+        last = database.add(count=jobs)
+        database.settle()
+        before = Cpu.of([worker.pid for worker in workers], databases.postmaster)
+        began = database.value("select clock_timestamp()")
+        for worker in workers:
+            worker.go()
+        return _drained(databases, database, last, jobs, began, before, workers)
+    finally:
+        _end(database, "none", workers)
+
+
+def steps(databases: Databases, backlog: str, machines: int) -> float:
+    """Steps a second of machines of ten steps, by one worker."""
+    return STEPS * drain_kairos(databases, backlog, machines, 1, action="ten", step="go").rate
+
+
+def _drained(
+    databases: Databases,
+    database: Database,
+    last: int,
+    jobs: int,
+    began: Any,
+    before: Cpu,
+    workers: list[Child],
+) -> Drained:
+    wait_for(database, last)
+    used = Cpu.of([worker.pid for worker in workers], databases.postmaster) - before
+    ended = database.value("select max(completed_at) from kairos.gen_durable where id > %s", (last,))
+    seconds = (ended - began).total_seconds()
+    moved = database.value(
+        "select count(*) from kairos.gen_durable where partition_key = %s and completed_at between %s and %s",
+        (LINE, began, ended),
+    )
+    return Drained(
+        jobs / seconds, used.workers / jobs * 1e6, used.postgres / jobs * 1e6, line=moved / seconds
+    )
+
+
+def _end(database: Database, backlog: str, workers: list[Child]) -> None:
+    for worker in workers:
+        worker.finish()
+    if backlog == "none":
+        database.clear()
+
+
+def wait_for(database: Database, last: int, patience: float = 120) -> None:
+    """Wait until all jobs after `last` ended; looks at the newest alone until that one has."""
+    newest = database.value("select max(id) from kairos.gen_durable")
+    tail = "select completed_at is not null from kairos.gen_durable where id = %s"
+    live = "select exists (select from kairos.gen_durable where id > %s and completed_at is null)"
+    deadline = time.monotonic() + patience
+    while not database.value(tail, (newest,)) or database.value(live, (last,)):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"the jobs after {last} of {QUEUE} did not end within {patience:g} s")
+        time.sleep(0.05)

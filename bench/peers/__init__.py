@@ -1,0 +1,1 @@
+"""Programs run by Pythons that have the peers; they know nothing of Kairos."""

@@ -1,0 +1,67 @@
+"""How large a run is, and how its figures are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    jobs: int = 40_000
+    rounds: int = 3
+    seconds: float = 3.0  # of one enqueue measurement
+    idle_jobs: int = 150
+    steady_jobs: int = 2_000
+    machines: int = 3_000
+    sleeping: int = 1_000
+    quiet: float = 15.0  # seconds of an idle worker
+    schedules: int = 10_000
+    scale: float = 1.0  # of the backlogs
+    backlog_rounds: int = 2
+    both: bool = True  # every kind of backlog with two workers too
+
+
+FULL = Size()
+QUICK = Size(
+    jobs=15_000,
+    rounds=1,
+    seconds=1.0,
+    idle_jobs=30,
+    steady_jobs=300,
+    machines=1_000,
+    quiet=8.0,
+    schedules=3_000,
+    scale=0.1,
+    backlog_rounds=1,
+    both=False,
+)
+
+
+def in_turns(rounds: int, **measured: Callable[[], Any]) -> dict[str, list[Any]]:
+    """A, B, A, B: what the machine does meanwhile hits both alike."""
+    found: dict[str, list[Any]] = {name: [] for name in measured}
+    for _ in range(rounds):
+        for name, measure in measured.items():
+            found[name].append(measure())
+    return found
+
+
+def summary(turns: dict[str, list[float]]) -> Figures:
+    """The medians, and Kairos ÷ each of the others."""
+    figures: Figures = {name: median(found) for name, found in turns.items()}
+    for name, others in turns.items():
+        if name != "kairos" and all(others):
+            # Of the ratios within the rounds, not the ratio of medians: a slow minute then hits both sides.
+            ratios = [one / other for one, other in zip(turns["kairos"], others, strict=True)]
+            figures["ratio" if name == "floor" else f"ratio to {name}"] = median(ratios)
+    return figures
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

@@ -1,0 +1,5 @@
+"""`python -m kairos.cli` is `kairos`."""
+
+from kairos.cli import main
+
+main()

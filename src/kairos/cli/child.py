@@ -1,0 +1,39 @@
+"""A worker process under a supervisor: `python -m kairos.cli.child '{…}'`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from kairos.cli import logs, serve
+from kairos.cli.failing import report
+from kairos.cli.load import BadApp, load_app
+from kairos.cli.place import Place
+from kairos.cli.watch import Watch
+
+
+def main(ask: dict[str, Any]) -> int:
+    """Load the app and work; with `reload`, an app that cannot be loaded is waited for, not given up."""
+    alive: int = ask["alive"]
+    logs.configure(logs.Format(ask["log_format"]))
+    try:
+        loaded = load_app(ask["app"], Place())
+        watch = Watch() if ask["reload"] else None
+        options = serve.WorkerOptions(**ask["options"])
+        return serve.leave(serve.run(serve.serve(loaded, options, supervised=alive, watch=watch)))
+    except BadApp as error:
+        code = report(error)
+        if not ask["reload"]:
+            return code
+        # A file that is missing may be made: the folders are watched as well.
+        files = {*error.files, Path(ask["app"].partition(":")[0])}
+        watch = Watch([*files, *(file.parent for file in files)])
+        return serve.run(serve.wait_for_change(watch, supervised=alive))
+    except Exception as error:  # noqa: BLE001 (raised again if nobody expected it)
+        return report(error)
+
+
+if __name__ == "__main__":
+    sys.exit(main(json.loads(sys.argv[1])))

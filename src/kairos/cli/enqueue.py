@@ -1,0 +1,67 @@
+"""`kairos enqueue`: accept a job from the shell."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from kairos.cli import documents, reading
+from kairos.cli.jobs import answer
+from kairos.cli.load import App, load_app
+from kairos.cli.place import Data, DatabaseUrl, Json, connect
+from kairos.store.rows import Job
+
+
+def enqueue(
+    ctx: typer.Context,
+    app: App,
+    action: Annotated[str, typer.Argument(metavar="ACTION", show_default=False, help="What to run.")],
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            show_default=False,
+            help="Its arguments: a value that is JSON is taken as JSON, any other as text.",
+        ),
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--input", metavar="JSON", help="All arguments as one object; - reads standard input."),
+    ] = None,
+    queue: Annotated[str | None, typer.Option(help="Another queue than the action's own.")] = None,
+    priority: Annotated[int | None, typer.Option(help="Lower is earlier.")] = None,
+    run_at: Annotated[
+        str | None, typer.Option(metavar="INSTANT", help="Not before, such as 2027-01-31T09:00Z.")
+    ] = None,
+    delay: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not before this has passed: 90s, 5m.")
+    ] = None,
+    ttl: Annotated[
+        str | None, typer.Option(metavar="TIME", help="It expires if no worker took it in this time.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="Jobs of one key run one after the other.")] = None,
+    unique: Annotated[str | None, typer.Option(help="Refuse it while another job holds this key.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="To find it by; may be given again.")] = None,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    as_json: Json = False,
+) -> None:
+    """Accept a job: its arguments are checked now, and a worker runs it."""
+    loaded = load_app(app, ctx.obj.or_rather(database_url, data))
+    given = {
+        "queue": queue,
+        "priority": priority,
+        "run_at": None if run_at is None else reading.instant(run_at, "--run-at"),
+        "delay": None if delay is None else reading.length(delay),
+        "ttl": None if ttl is None else reading.length(ttl),
+        "key": key,
+        "unique": unique,
+        "tags": tag or None,
+    }
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    kairos = connect(loaded.settings, loaded.registry)
+    call = kairos.action(action).options(**options).call(**reading.arguments(pairs or [], text))
+    with kairos:
+        job: Job = kairos.enqueue(call)
+    answer(job, as_json, f" in queue {job.queue}", document=documents.job(job, loaded.registry))

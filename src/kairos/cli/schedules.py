@@ -1,0 +1,181 @@
+"""`kairos schedules …`: what fires when, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from kairos.app import SyncKairos
+from kairos.cli import documents, reading, tables
+from kairos.cli.load import App, load_app
+from kairos.cli.place import Data, DatabaseUrl, Json, connect, on_database
+from kairos.cli.when import Intent, Zone, show_ticks, when
+from kairos.schedules import Schedule, Tick
+
+app = typer.Typer(help="Look at schedules, add them, pause them, fire them.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The schedule's name.")]
+Instant = Annotated[str, typer.Option(metavar="INSTANT", help="Such as 2027-01-31T09:00Z.")]
+
+
+@app.command("ls")
+@on_database
+def list_schedules(kairos: SyncKairos, as_json: Json = False) -> None:
+    """List every schedule with its next tick."""
+    found: list[Schedule] = kairos.schedules.list()
+    if as_json:
+        documents.write({"schedules": [documents.schedule(each) for each in found]})
+    elif not found:
+        tables.say("No schedules: add one with `kairos schedules add`.")
+    else:
+        tables.show(
+            ("schedule", "when", "runs", "next", "state"),
+            [
+                (each.name, each.sentence, each.action, tables.ago(each.next_tick_at), _state(each))
+                for each in found
+            ],
+        )
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    app: App,
+    name: Name,
+    intent: Intent,
+    action: Annotated[str, typer.Argument(metavar="ACTION", show_default=False, help="What to run.")],
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", show_default=False, help="Its arguments."),
+    ] = None,
+    tz: Zone = "UTC",
+    overlap: Annotated[
+        str, typer.Option(help="While a job still runs: allow, skip, queue or cancel.")
+    ] = "allow",
+    catch_up: Annotated[str, typer.Option(help="What was missed: none, last or all.")] = "last",
+    within: Annotated[str, typer.Option(metavar="TIME", help="How far back catching up goes.")] = "1d",
+    jitter: Annotated[str, typer.Option(metavar="TIME", help="Spread the jobs over this time.")] = "0s",
+    count: Annotated[int | None, typer.Option(help="End after so many ticks.")] = None,
+    database_url: DatabaseUrl = None,
+    data: Data = None,
+    as_json: Json = False,
+) -> None:
+    """Add a schedule, or edit the one of that name."""
+    loaded = load_app(app, ctx.obj.or_rather(database_url, data))
+    kairos = connect(loaded.settings, loaded.registry)
+    call = kairos.action(action).call(**reading.arguments(pairs or [], None))
+    with kairos:
+        schedule: Schedule = kairos.schedules.add(
+            name,
+            intent,
+            call,
+            tz=tz,
+            overlap=overlap,
+            catch_up=catch_up,
+            catch_up_within=reading.length(within),
+            jitter=reading.length(jitter),
+            count=count,
+        )
+    _answer(schedule, as_json)
+
+
+app.command("preview")(when)
+
+
+@app.command()
+@on_database
+def show(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
+    """Show one schedule, its next ticks and what became of the last ones."""
+    schedule: Schedule = kairos.schedules.get(name)
+    decided: list[Tick] = kairos.schedules.ticks(name, limit=10)
+    if as_json:
+        documents.write(
+            {"schedule": documents.schedule(schedule), "ticks": [documents.tick(each) for each in decided]}
+        )
+        return
+    _answer(schedule, as_json=False)
+    if decided:
+        tables.show(
+            ("tick", "became"),
+            [
+                (tables.instant(each.tick_at), f"job {each.job_id}" if each.job_id else each.reason)
+                for each in decided
+            ],
+        )
+
+
+@app.command()
+@on_database
+def pause(
+    kairos: SyncKairos,
+    name: Name,
+    reason: Annotated[str | None, typer.Option(help="Why, for those who find it paused.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Let a schedule fire no more until it is resumed."""
+    _answer(kairos.schedules.pause(name, reason), as_json)
+
+
+@app.command()
+@on_database
+def resume(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
+    """Let a schedule fire again."""
+    _answer(kairos.schedules.resume(name), as_json)
+
+
+@app.command()
+@on_database
+def trigger(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
+    """Enqueue a schedule's job now, outside its ticks."""
+    job_id = kairos.schedules.trigger(name)
+    if as_json:
+        documents.write({"job": {"id": job_id}})
+    else:
+        tables.say(f"Job {job_id} was enqueued.")
+
+
+@app.command()
+@on_database
+def backfill(kairos: SyncKairos, name: Name, start: Instant, end: Instant, as_json: Json = False) -> None:
+    """Fire the ticks after START and up to END that were never decided on."""
+    jobs = kairos.schedules.backfill(name, reading.instant(start, "--start"), reading.instant(end, "--end"))
+    if as_json:
+        documents.write({"jobs": [{"id": each} for each in jobs]})
+    else:
+        tables.say(f"{len(jobs)} jobs were enqueued.")
+
+
+@app.command("rm")
+@on_database
+def remove(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
+    """Delete a schedule; its jobs and the record of its ticks stay."""
+    kairos.schedules.remove(name)
+    if as_json:
+        documents.write({"removed": name})
+    else:
+        tables.say(f"Schedule {name} is gone; its jobs stay.")
+
+
+def _answer(schedule: Schedule, as_json: bool) -> None:
+    if as_json:
+        documents.write({"schedule": documents.schedule(schedule)})
+        return
+    pairs: list[tuple[str, Any]] = [
+        ("schedule", schedule.name),
+        ("when", schedule.sentence),
+        ("runs", f"{schedule.action} {tables.code(schedule.input)}"),
+        ("state", _state(schedule)),
+        ("overlap", schedule.overlap),
+        ("catch-up", schedule.catch_up),
+    ]
+    tables.facts(pairs)
+    if schedule.next_ticks:
+        show_ticks(schedule.next_ticks, schedule.tz)
+
+
+def _state(schedule: Schedule) -> str:
+    if schedule.paused_at is not None:
+        why = f": {schedule.pause_reason}" if schedule.pause_reason else ""
+        return f"paused {tables.ago(schedule.paused_at)}{why}"
+    return "fires" if schedule.next_tick_at is not None else "has come to its end"

@@ -1,0 +1,125 @@
+"""Tables and sentences for people. Whatever comes from a job is shown as text, and only as text."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kairos.fsm.lifecycle import JobState
+
+# Never by colour alone: always with a glyph and the word.
+LOOKS = {
+    JobState.SCHEDULED: ("◷", "bright_black"),
+    JobState.PENDING: ("○", "yellow"),
+    JobState.RUNNING: ("▶", "blue"),
+    JobState.WAITING: ("◆", "magenta"),
+    JobState.SUCCESS: ("✓", "green"),
+    JobState.FAILED: ("✗", "red"),
+    JobState.CANCELLED: ("⊘", "bright_black strike"),
+    JobState.EXPIRED: ("⧗", "dark_orange"),
+}
+_UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
+# A pipe has no width: wide enough that nothing is cut.
+_PIPE_WIDTH = 240
+
+
+def console() -> Console:
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+
+
+def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
+    """Print a table; numbers stand right, a missing value stays empty."""
+    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    body = [[_cell(value) for value in row] for row in rows]
+    for place, name in enumerate(columns):
+        values = [row[place] for row in body]
+        numeric = bool(values) and all(value.plain.lstrip("-").isdigit() for value in values)
+        table.add_column(name, justify="right" if numeric else "left", no_wrap=place == 0, overflow="fold")
+    for row in body:
+        table.add_row(*row)
+    console().print(table)
+
+
+def facts(pairs: Iterable[tuple[str, Any]]) -> None:
+    """Print names and values, one pair a line, leaving out what is missing."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bright_black", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in pairs:
+        if value is not None and value != "" and value != ():
+            table.add_row(name, _cell(value, lines=True))
+    console().print(table)
+
+
+def say(*parts: Any) -> None:
+    """Print one sentence."""
+    line = Text()
+    for part in parts:
+        line.append_text(_cell(part, lines=True))
+    console().print(line, soft_wrap=True)
+
+
+def state(value: str) -> Text:
+    glyph, style = LOOKS[JobState(value)]
+    return Text(f"{glyph} {value}", style=style)
+
+
+def code(value: Any) -> str:
+    """A JSON value on one line."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def ago(at: datetime | None) -> str:
+    """An instant, as far from now: "3m ago", "in 2h"."""
+    if at is None:
+        return ""
+    away = at - datetime.now(UTC)
+    if abs(away) < timedelta(seconds=1):
+        return "now"
+    return f"in {span(away)}" if away > timedelta(0) else f"{span(-away)} ago"
+
+
+def instant(at: datetime | None) -> str | None:
+    """An instant, and how far it is from now."""
+    return None if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z ({ago(at)})"
+
+
+def moment(at: datetime) -> str:
+    """An instant for those who compare it with another."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + "Z"
+
+
+def span(length: timedelta | None) -> str:
+    """A length of time in its two largest units."""
+    if length is None:
+        return ""
+    if timedelta(0) < length < timedelta(seconds=1):
+        return f"{length / timedelta(milliseconds=1):.3g}ms"
+    left, parts = int(length.total_seconds()), []
+    for unit, size in _UNITS:
+        count, left = divmod(left, size)
+        if count:
+            parts.append(f"{count}{unit}")
+    return "".join(parts[:2]) or "0s"
+
+
+def harmless(text: str, *, lines: bool = False) -> str:
+    """The text with whatever would move a terminal's cursor, or hide from the eye, spelled out."""
+    return "".join(
+        letter if letter.isprintable() or (lines and letter == "\n") else ascii(letter)[1:-1]
+        for letter in text
+    )
+
+
+def _cell(value: Any, *, lines: bool = False) -> Text:
+    if isinstance(value, Text):
+        return value
+    return Text("" if value is None else harmless(str(value), lines=lines))

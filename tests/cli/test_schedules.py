@@ -1,0 +1,65 @@
+"""`kairos when` and `kairos schedules`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.terminal import Terminal
+
+
+@pytest.fixture
+def nightly(kairos: Terminal, shop: Path) -> Terminal:
+    """A terminal on a database with one schedule."""
+    kairos("schedules", "add", shop, "nightly", "every day at 3am in Berlin", "greet", "name=you")
+    return kairos
+
+
+def test_when_says_the_sentence_and_the_next_instants(kairos: Terminal) -> None:
+    said = kairos("when", "every weekday at 9am in London", "--limit", "3").out
+    assert "every weekday at 09:00 (Europe/London)" in said
+    assert said.count("09:00:00Z") + said.count("08:00:00Z") >= 3
+    assert len(kairos("when", "every weekday at 9am in London", "--json").json["nextTicks"]) == 5
+
+
+def test_a_refused_intent_shows_where_and_what_instead(kairos: Terminal) -> None:
+    answer = kairos("when", "next friday")
+    assert answer.code == 64
+    assert "^^^^^^^^^^^" in answer.err
+    assert "try: " in answer.err
+
+
+def test_a_schedule_is_added_listed_and_shown(nightly: Terminal) -> None:
+    assert "every day at 03:00 (Europe/Berlin)" in nightly("schedules", "ls").out
+    shown = nightly("schedules", "show", "nightly", "--json").json
+    assert shown["schedule"]["input"]["name"] == "you"
+    assert (len(shown["schedule"]["nextTicks"]), shown["ticks"]) == (5, [])
+
+
+def test_a_schedule_is_paused_with_a_reason_and_resumed(nightly: Terminal) -> None:
+    assert "moving house" in nightly("schedules", "pause", "nightly", "--reason", "moving house").out
+    assert nightly("schedules", "ls", "--json").json["schedules"][0]["paused"] is True
+    assert "fires" in nightly("schedules", "resume", "nightly").out
+
+
+def test_a_trigger_and_a_backfill_make_jobs(nightly: Terminal) -> None:
+    assert "enqueued" in nightly("schedules", "trigger", "nightly").out
+    assert nightly("schedules", "trigger", "nightly", "--json").json["job"]["id"]
+    window = ("--start", "2026-01-01T00:00Z", "--end", "2026-01-04T00:00Z")
+    assert "3 jobs" in nightly("schedules", "backfill", "nightly", *window).out
+    assert nightly("schedules", "backfill", "nightly", *window, "--json").json == {"jobs": []}
+    assert "job" in nightly("schedules", "show", "nightly").out
+    assert len(nightly("jobs", "ls", "--json").json["jobs"]) == 5
+
+
+def test_a_removed_schedule_is_gone(nightly: Terminal) -> None:
+    assert "gone" in nightly("schedules", "rm", "nightly").out
+    assert "No schedules" in nightly("schedules", "ls").out
+    assert nightly("schedules", "rm", "nightly", "--json").code == 66
+
+
+def test_a_bad_policy_is_refused(kairos: Terminal, shop: Path) -> None:
+    answer = kairos(
+        "schedules", "add", shop, "nightly", "every day at 3am", "greet", "name=you", "--overlap", "maybe"
+    )
+    assert (answer.code, "overlap is 'maybe'" in answer.err) == (64, True)

@@ -1,0 +1,49 @@
+"""The few names people import, pinned: a change of either list must be a decision."""
+
+from __future__ import annotations
+
+import inspect
+from importlib.resources import files
+
+import kairos
+from kairos import Kairos, SyncKairos
+from kairos.client import AsyncOn, Face, SyncOn
+
+NAMES = """
+Await Backoff Context Done IntentError InvalidTransition Job JobState Kairos KairosError
+Next Replay Stop SyncKairos can_transition step when
+"""
+VERBS = """
+action cancel enqueue enqueue_many get history job jobs limit machine pause queues result resume retry run_now
+signal signals workers
+"""
+
+
+def public(cls: type) -> set[str]:
+    return {name for name, value in inspect.getmembers(cls, callable) if not name.startswith("_")}
+
+
+def test_the_public_names_of_kairos_are_these() -> None:
+    assert set(kairos.__all__) == set(NAMES.split())
+    assert all(getattr(kairos, name) is not None for name in kairos.__all__)
+
+
+def test_what_can_be_asked_is_this_at_least() -> None:
+    assert set(VERBS.split()) <= public(Face)
+
+
+def test_both_apps_and_both_connections_have_the_same_verbs_with_the_same_words() -> None:
+    for cls in (Kairos, SyncKairos, AsyncOn, SyncOn):
+        assert public(Face) <= public(cls)
+        for name in public(Face):
+            assert getattr(cls, name) is getattr(Face, name)
+            assert inspect.getdoc(getattr(Face, name)), name
+
+
+def test_what_only_the_async_app_has_is_what_runs_for_long() -> None:
+    assert public(Kairos) - public(SyncKairos) == {"worker", "synchronise"}
+    assert public(SyncKairos) - public(Kairos) == set()
+
+
+def test_the_package_is_typed() -> None:
+    assert (files("kairos") / "py.typed").is_file()

@@ -1,0 +1,106 @@
+"""`SyncKairos`: the same verbs, whose answers are values."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from tests.face.actions import drain_of
+
+from kairos import InvalidTransition, Kairos, SyncKairos
+from kairos.errors import Conflict, DatabaseUnavailable, Duplicate, JobFailed, NotFinished, NotFound
+
+
+def test_a_job_s_whole_life(sync_app: SyncKairos, database: str) -> None:
+    job = sync_app.action("echo").options(delay=60, key="k", unique="u").enqueue({"a": [1]})
+    assert (job.state, job.is_new) == ("scheduled", True)
+    assert sync_app.signal("u", "note", {"n": 1}, dedup_key="d") == "delivered"
+    assert sync_app.signal(job.id, "note", dedup_key="d") == "duplicate"
+    with pytest.raises(NotFinished, match="still scheduled"):
+        sync_app.result(job.id, timeout=0.02)
+    assert sync_app.run_now(job.id).state == "pending"
+    assert drain_of(database) == 1
+    assert sync_app.result(job.id, timeout=5) == {"a": [1]}
+    assert sync_app.get(job.id).state == "success"
+    assert [row.verb for row in sync_app.history(job.id)] == ["run_now", "done"]
+    assert [each.name for each in sync_app.signals(job.id)] == ["note"]
+    assert sync_app.retry(job.id).retry_of == job.id
+
+
+def test_many_at_once_and_the_lists_of_them(sync_app: SyncKairos) -> None:
+    send = sync_app.action("send")
+    jobs = sync_app.enqueue_many(send.options(tags=[f"t{n}"]).call(n) for n in range(5))
+    assert [job.id for job in sync_app.jobs(queue="mail")] == [job.id for job in reversed(jobs)]
+    assert [job.id for job in sync_app.jobs(tag="t3")] == [jobs[3].id]
+    with pytest.raises(Duplicate):
+        for _ in range(2):
+            send.options(unique="u").enqueue(1)
+
+
+def test_queues_can_be_paused_limited_and_read(sync_app: SyncKairos) -> None:
+    sync_app.action("send").enqueue(1)
+    assert sync_app.pause("mail").paused_at is not None
+    assert sync_app.limit("mail", concurrency=3).concurrency == 3
+    (queue,) = sync_app.queues()
+    assert (queue.name, queue.pending, queue.concurrency) == ("mail", 1, 3)
+    assert sync_app.resume("mail").paused_at is None
+    assert sync_app.workers() == []
+
+
+def test_what_is_wrong_is_told_the_same_way(sync_app: SyncKairos, database: str) -> None:
+    job = sync_app.action("fail").enqueue("broken")
+    cancelled = sync_app.action("echo").options(delay=60).enqueue()
+    assert sync_app.cancel(cancelled.id, reason="enough").cancel_reason == "enough"
+    assert drain_of(database) == 1
+    with pytest.raises(JobFailed, match="ValueError: broken") as failed:
+        sync_app.result(job.id)
+    assert failed.value.job.error_code == "ValueError"
+    with pytest.raises(JobFailed, match="cancelled: enough"):
+        sync_app.result(cancelled.id)
+    for ask in (sync_app.get, sync_app.cancel, sync_app.run_now, sync_app.retry, sync_app.result):
+        with pytest.raises(NotFound, match="There is no job 77777"):
+            ask(77777)
+    with pytest.raises(Conflict, match="takes no more signals"):
+        sync_app.signal(job.id, "late")
+    with pytest.raises(InvalidTransition):
+        sync_app.get(job.id).transition("cancelled")
+
+
+def test_a_job_transitions_by_value(sync_app: SyncKairos) -> None:
+    job = sync_app.action("echo").options(delay=60).enqueue()
+    assert job.transition("pending").transition("cancelled").state == "cancelled"
+
+
+def test_a_cut_connection_is_told_and_made_anew(sync_app: SyncKairos, database: str) -> None:
+    sync_app.jobs()
+    with psycopg.connect(database, autocommit=True) as other:
+        other.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity "
+            "where datname = current_database() and pid <> pg_backend_pid()"
+        )
+    with pytest.raises(DatabaseUnavailable, match="cannot be reached"):
+        sync_app.jobs()
+    assert sync_app.jobs() == []
+
+
+def test_an_app_that_is_not_open_says_so(database: str) -> None:
+    app = SyncKairos(database)
+    with pytest.raises(DatabaseUnavailable, match="not open"):
+        app.jobs()
+    with app:
+        app.open()
+        assert app.jobs() == []
+    with pytest.raises(DatabaseUnavailable, match="not open"):
+        app.jobs()
+    app.close()
+
+
+async def test_an_async_app_that_is_not_open_says_so(database: str) -> None:
+    app = Kairos(database)
+    with pytest.raises(DatabaseUnavailable, match="not open"):
+        await app.jobs()
+    async with app:
+        await app.open()
+        assert await app.jobs() == []
+    with pytest.raises(DatabaseUnavailable, match="not open"):
+        await app.jobs()
+    await app.close()

@@ -1,0 +1,89 @@
+"""The index a statement names is the index it uses, on a table where a wrong plan would hurt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from tests.store.test_statements import SQL, header
+
+SEED = (Path(__file__).parent / "seed.sql").read_text()
+NAMED = {
+    name: re.findall(r"\b(?:gen_durable|signals|history)_\w+", header(name).split("Index:")[1])
+    for name in SQL
+    if "Index:" in header(name)
+}
+# A parameter by its type; by its statement and place where the type does not tell enough.
+BY_TYPE: dict[str, Any] = {
+    "text": "default",
+    "integer": 100,
+    "bigint": 30_000,
+    "boolean": True,
+    "interval": "30 s",
+    "bytea": b"unique 5",
+    "timestamp with time zone": "2030-01-01Z",
+    "bigint[]": list(range(30_000, 30_050)),
+    "text[]": ["key 5", "key 6", "key 7"],
+}
+COLUMN = {"bigint": "{" + ",".join(str(number) for number in range(30_000, 30_050)) + "}"}
+NOTHING = "{" + ",".join(["null"] * 50) + "}"
+BY_PLACE: dict[tuple[str, int], Any] = {
+    ("deliver_signal", 1): None,
+    ("deliver_signal", 4): "{}",
+    ("retry_job", 2): None,
+    ("next_due", 1): ["default", "other"],
+    **{("list_jobs", place): None for place in range(2, 7)},
+    ("reap_jobs", 2): None,
+    ("held_keys", 1): "key",
+    ("purge_jobs", 1): "7 days",
+}
+
+
+@pytest.fixture(scope="module")
+def planner(kept_database: str) -> Iterator[psycopg.Connection[Any]]:
+    """The folder's database with 60,000 jobs in it; the next test that asks for it empties it again."""
+    with psycopg.connect(kept_database, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
+        connection.execute(SEED)
+        yield connection
+
+
+def sample(name: str, place: int, kind: str) -> Any:
+    if (name, place) in BY_PLACE:
+        return BY_PLACE[name, place]
+    if column := re.search(rf"\${place}::text::(\w+)\[\]", SQL[name]):
+        return COLUMN.get(column[1], NOTHING)
+    return BY_TYPE[kind]
+
+
+def plans(planner: psycopg.Connection[Any], name: str, changes: dict[int, Any]) -> tuple[str, str]:
+    """The plan of the first execution, and the one a prepared statement settles on after many."""
+    planner.execute(f"deallocate all; prepare {name} as {SQL[name]}".encode())
+    (kinds,) = planner.execute("select parameter_types::text[] from pg_prepared_statements").fetchone() or (
+        [],
+    )
+    values = [changes.get(place, sample(name, place, kind)) for place, kind in enumerate(kinds, 1)]
+    marks = f"({', '.join(['%s'] * len(values))})" if values else ""
+    asked = f"explain execute {name}{marks}".encode()
+    seen = ["\n".join(row[0] for row in planner.execute(asked, values)) for _ in range(8)]
+    return seen[0], seen[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        *((name, {}) for name in sorted(NAMED)),
+        ("reap_jobs", {2: "w1"}),
+        ("list_jobs", {1: None}),
+        ("list_jobs", {3: "act", 4: "other"}),
+    ],
+)
+def test_a_statement_uses_the_index_it_names_however_often_it_is_prepared(
+    planner: psycopg.Connection[Any], name: str, changes: dict[int, Any]
+) -> None:
+    for plan in plans(planner, name, changes):
+        assert not re.search(r"Seq Scan on (?:gen_durable|signals|history)\b", plan), plan
+        assert [index for index in NAMED[name] if index not in plan] == [], plan

@@ -1,0 +1,255 @@
+"""`ctx.transaction()`: what a step writes and its outcome are one commit, or none."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+from tests.worker.world import ended, fetch, reaches, until, verbs, working
+
+from kairos import Await, Backoff, Context, Done, Next, Replay, Stop, step
+from kairos.testing import drain
+
+
+async def ledger(app: Any) -> list[str]:
+    return [row["note"] for row in await fetch(app, "select note from ledger order by id")]
+
+
+async def make_ledger(app: Any) -> None:
+    await fetch(app, "create table ledger (id bigserial, note text not null)")
+    await fetch(app, "create table once (note text primary key deferrable initially deferred)")
+
+
+WRITE = "insert into ledger (note) values ($1)"
+WRITE_SYNC = "insert into ledger (note) values (%s)"
+
+
+async def test_a_step_writes_in_the_loop_and_in_a_thread_and_its_writes_come_with_its_outcome(app):
+    @app.job
+    async def in_loop(ctx: Context) -> str:
+        async with ctx.transaction() as connection:
+            await connection.execute(WRITE, "loop")
+            assert await ledger(app) == []  # nobody else sees it before the outcome is there
+        assert await ledger(app) == []
+        return "done"
+
+    @app.job
+    def in_thread(ctx: Context) -> str:
+        with ctx.transaction() as connection:
+            connection.execute(WRITE_SYNC, ["thread"])
+        with ctx.transaction() as connection:
+            connection.execute(WRITE_SYNC, ["again"])
+        return "done"
+
+    async with app:
+        await make_ledger(app)
+        for job in (await in_loop.enqueue(), await in_thread.enqueue()):
+            await drain(app)
+            assert (await app.get(job.id)).output == "done"
+        assert await ledger(app) == ["loop", "thread", "again"]
+
+
+async def test_every_outcome_but_a_failure_brings_the_writes_with_it(app):
+    outcomes: dict[str, Any] = {
+        "next": Next("other"),
+        "await": Await("x"),
+        "replay": Replay(delay=60),
+        "done": Done(),
+        "stop": Stop("no"),
+        "nonsense": 7,
+        "unstorable": Done(float("nan")),
+    }
+
+    @app.machine("writer")
+    class Writer:
+        @step(initial=True, to=["other"])
+        async def first(self, ctx: Context) -> Any:
+            async with ctx.transaction() as connection:
+                await connection.execute(WRITE, ctx.state["case"])
+            return outcomes[ctx.state["case"]]
+
+        @step(to=[])
+        async def other(self, ctx: Context) -> Any:
+            return Done()
+
+    async with app:
+        await make_ledger(app)
+        jobs = {case: await Writer.enqueue(case=case) for case in outcomes}
+        await drain(app)
+        states = {case: (await app.get(job.id)).state for case, job in jobs.items()}
+        assert sorted(await ledger(app)) == ["await", "done", "next", "replay"]
+    assert {case for case, state in states.items() if state == "failed"} == {"stop", "nonsense", "unstorable"}
+
+
+async def test_a_step_that_fails_writes_nothing_however_often_it_is_tried(app):
+    @app.job(retry=Backoff(attempts=3, base=0))
+    async def fragile(ctx: Context) -> int:
+        async with ctx.transaction() as connection:
+            await connection.execute(WRITE, str(ctx.attempt))
+        if ctx.attempt < 2:
+            raise ValueError("after the write")
+        return ctx.attempt
+
+    async with app:
+        await make_ledger(app)
+        job = await fragile.enqueue()
+        await drain(app)
+        assert (await app.get(job.id)).output == 2
+        assert await ledger(app) == ["2"]
+
+
+async def test_an_error_that_leaves_a_block_undoes_that_block_also_when_the_step_catches_it(app):
+    @app.job
+    async def careful(ctx: Context) -> str:
+        async with ctx.transaction() as connection:
+            await connection.execute(WRITE, "kept")
+        try:
+            async with ctx.transaction() as connection:
+                await connection.execute(WRITE, "undone")
+                await connection.execute("select 1 / 0")
+        except Exception as error:
+            return type(error).__name__
+        return "?"
+
+    async with app:
+        await make_ledger(app)
+        job = await careful.enqueue()
+        await drain(app)
+        assert (await app.get(job.id)).output == "DivisionByZeroError"
+        assert await ledger(app) == ["kept"]
+
+
+async def test_what_postgres_refuses_at_the_commit_is_the_error_of_the_step(app):
+    @app.job(retry=Backoff(attempts=2, base=0))
+    async def twice(ctx: Context) -> int:
+        async with ctx.transaction() as connection:
+            for _ in range(2 - ctx.attempt):
+                await connection.execute("insert into once values ('same')")
+        return ctx.attempt
+
+    @app.job
+    def in_thread(ctx: Context) -> None:
+        with ctx.transaction() as connection:
+            connection.execute("insert into once values ('a'), ('a')")
+
+    async with app:
+        await make_ledger(app)
+        jobs = [await twice.enqueue(), await in_thread.enqueue()]
+        await drain(app)
+        found = [await app.get(job.id) for job in jobs]
+        assert (found[0].output, await verbs(app, jobs[0].id)) == (1, ["fail", "retry", "done"])
+        assert (found[1].state, found[1].error_code) == ("failed", "UniqueViolation")
+
+
+async def test_a_step_that_lost_its_lease_writes_nothing(app):
+    @app.job
+    async def zombie(ctx: Context) -> str:
+        async with ctx.transaction() as connection:
+            await connection.execute(WRITE, f"attempt {ctx.attempt}")
+        if ctx.attempt == 0:
+            lost.set()
+            await asyncio.sleep(60) if stop_here else None
+            await fetch(
+                app, "update kairos.gen_durable set lease_expires_at = kairos.now() where id = $1", ctx.id
+            )
+            await until(
+                lambda: fetch(
+                    app, "select 1 from kairos.gen_durable where id = $1 and lease > $2", ctx.id, ctx.lease
+                )
+            )
+        return "done"
+
+    lost, stop_here = asyncio.Event(), False
+    async with working(app) as worker:
+        await make_ledger(app)
+        job = await ended(app, (await zombie.enqueue()).id)
+        await until(lambda: not worker.executor.running)
+        assert (job.state, job.attempt, job.reaps) == ("success", 1, 1)
+        assert await ledger(app) == ["attempt 1"]
+        assert await verbs(app, job.id) == ["reap", "done"]
+
+
+async def test_a_cancelled_step_writes_nothing(app):
+    @app.job
+    async def patient(ctx: Context) -> None:
+        async with ctx.transaction() as connection:
+            await connection.execute(WRITE, "half")
+        await asyncio.sleep(60)
+
+    async with working(app):
+        await make_ledger(app)
+        job = await patient.enqueue()
+        await reaches(app, job.id, "running")
+        await app.cancel(job.id)
+        assert (await ended(app, job.id)).state == "cancelled"
+        assert await ledger(app) == []
+
+
+async def test_a_late_step_in_a_thread_can_write_nothing_any_more(app):
+    begun, go_on, told = threading.Event(), threading.Event(), []
+
+    @app.job(timeout=0.5)
+    def late(ctx: Context) -> None:
+        try:
+            with ctx.transaction() as connection:
+                connection.execute(WRITE_SYNC, ["too late"])
+                begun.set()
+                go_on.wait(30)
+                connection.execute(WRITE_SYNC, ["much too late"])
+        except Exception as error:
+            told.append(type(error).__name__)
+        try:
+            with ctx.transaction():
+                pass
+        except Exception as error:
+            told.append(type(error).__name__)
+
+    async with working(app):
+        await make_ledger(app)
+        job = await ended(app, (await late.enqueue()).id)
+        assert begun.is_set()
+        assert job.error_code == "STEP_TIMEOUT"
+        go_on.set()
+        await until(lambda: len(told) == 2)
+        assert told == ["OperationalError", "RuntimeError"]
+        assert await ledger(app) == []
+
+
+@pytest.mark.parametrize("where", ["before the outcome", "after the outcome"])
+async def test_a_connection_cut_under_a_step_leaves_its_writes_and_its_outcome_together(app, where):
+    """The backend is ended by the commit's own statement, before or after it was made durable."""
+
+    @app.job
+    async def writer(ctx: Context) -> str:
+        async with ctx.transaction() as connection:
+            await connection.execute(WRITE, f"{ctx.lease}")
+            if ctx.lease == 1 and where == "before the outcome":
+                pid = await connection.fetchval("select pg_backend_pid()")
+                await fetch(app, "select pg_terminate_backend($1, 5000)", pid)
+        return "done"
+
+    async with working(app) as worker:
+        await make_ledger(app)
+        commit = worker.flusher.commit_own
+        cuts = iter([1])
+
+        async def cut(settlement: Any, unit: Any) -> None:
+            if where == "after the outcome" and next(cuts, None):
+                made = unit._outer.commit
+
+                async def commit_then_cut() -> None:
+                    await made()
+                    raise ConnectionResetError("cut after the commit")
+
+                unit._outer.commit = commit_then_cut
+            await commit(settlement, unit)
+
+        worker.flusher.commit_own = cut
+        job = await ended(app, (await writer.enqueue()).id)
+        notes = await ledger(app)
+    if where == "after the outcome":
+        assert (job.state, notes) == ("success", ["1"])
+    else:
+        assert job.state == "failed" and notes == []  # the step met the cut itself, and has no retry
