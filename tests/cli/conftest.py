@@ -73,3 +73,4 @@ def start(home: Path) -> Iterator[Callable[..., Process]]:
     yield start
     for process in processes:
         process.kill()
+        print(process.said)  # shown if the test failed

@@ -63,3 +63,11 @@ def test_a_bad_policy_is_refused(kairos: Terminal, shop: Path) -> None:
         "schedules", "add", shop, "nightly", "every day at 3am", "greet", "name=you", "--overlap", "maybe"
     )
     assert (answer.code, "overlap is 'maybe'" in answer.err) == (64, True)
+
+
+def test_a_job_may_be_enqueued_for_a_time_in_words(kairos: Terminal, shop: Path) -> None:
+    said = kairos(
+        "enqueue", shop, "greet", "name=you", "--when", "2030-01-31 at 9am", "--tz", "Europe/Berlin", "--json"
+    )
+    assert said.json["job"]["runAt"] == "2030-01-31T08:00:00Z"
+    assert kairos("enqueue", shop, "greet", "name=you", "--when", "every day at 9am").code == 64

@@ -149,19 +149,15 @@ async def test_a_step_that_lost_its_lease_writes_nothing(app):
         async with ctx.transaction() as connection:
             await connection.execute(WRITE, f"attempt {ctx.attempt}")
         if ctx.attempt == 0:
-            lost.set()
-            await asyncio.sleep(60) if stop_here else None
             await fetch(
                 app, "update kairos.gen_durable set lease_expires_at = kairos.now() where id = $1", ctx.id
             )
-            await until(
-                lambda: fetch(
-                    app, "select 1 from kairos.gen_durable where id = $1 and lease > $2", ctx.id, ctx.lease
-                )
-            )
+            await until(lambda: again.is_set())
+        else:
+            again.set()
         return "done"
 
-    lost, stop_here = asyncio.Event(), False
+    again = asyncio.Event()
     async with working(app) as worker:
         await make_ledger(app)
         job = await ended(app, (await zombie.enqueue()).id)
@@ -169,6 +165,25 @@ async def test_a_step_that_lost_its_lease_writes_nothing(app):
         assert (job.state, job.attempt, job.reaps) == ("success", 1, 1)
         assert await ledger(app) == ["attempt 1"]
         assert await verbs(app, job.id) == ["reap", "done"]
+
+
+async def test_a_step_that_leaves_its_connection_in_use_fails_and_is_not_run_for_ever(app):
+    @app.job
+    async def untidy(ctx: Context) -> str:
+        async with ctx.transaction() as connection:
+            await connection.execute(WRITE, "untidy")
+        left.append(asyncio.ensure_future(connection.fetch("select pg_sleep(5)")))
+        await asyncio.sleep(0.05)
+        return "done"
+
+    left: list[Any] = []
+    async with app:
+        await make_ledger(app)
+        job = await untidy.enqueue()
+        assert await drain(app, limit=3) == 1
+        job = await app.get(job.id)
+        assert (job.state, job.error_code, await ledger(app)) == ("failed", "STEP_ERROR", [])
+        await asyncio.gather(*left, return_exceptions=True)
 
 
 async def test_a_cancelled_step_writes_nothing(app):
@@ -236,14 +251,14 @@ async def test_a_connection_cut_under_a_step_leaves_its_writes_and_its_outcome_t
         cuts = iter([1])
 
         async def cut(settlement: Any, unit: Any) -> None:
+            made = unit.commit
+
+            async def commit_then_cut(settle: Any) -> None:
+                await made(settle)
+                raise ConnectionResetError("cut after the commit")
+
             if where == "after the outcome" and next(cuts, None):
-                made = unit._outer.commit
-
-                async def commit_then_cut() -> None:
-                    await made()
-                    raise ConnectionResetError("cut after the commit")
-
-                unit._outer.commit = commit_then_cut
+                unit.commit = commit_then_cut
             await commit(settlement, unit)
 
         worker.flusher.commit_own = cut

@@ -10,6 +10,7 @@ from kairos.cli import documents, reading
 from kairos.cli.jobs import answer
 from kairos.cli.load import App, load_app
 from kairos.cli.place import Data, DatabaseUrl, Json, connect
+from kairos.cli.when import Zone
 from kairos.store.rows import Job
 
 
@@ -37,6 +38,10 @@ def enqueue(
     delay: Annotated[
         str | None, typer.Option(metavar="TIME", help="Not before this has passed: 90s, 5m.")
     ] = None,
+    when: Annotated[
+        str | None, typer.Option(metavar="INTENT", help='The one time it runs, such as "tomorrow noon".')
+    ] = None,
+    tz: Zone = "UTC",
     ttl: Annotated[
         str | None, typer.Option(metavar="TIME", help="It expires if no worker took it in this time.")
     ] = None,
@@ -54,6 +59,8 @@ def enqueue(
         "priority": priority,
         "run_at": None if run_at is None else reading.instant(run_at, "--run-at"),
         "delay": None if delay is None else reading.length(delay),
+        "when": when,
+        "tz": None if when is None else tz,
         "ttl": None if ttl is None else reading.length(ttl),
         "key": key,
         "unique": unique,

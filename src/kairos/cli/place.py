@@ -114,6 +114,7 @@ def client(settings: Settings, registry: Registry | None = None) -> SyncKairos:
     kairos = SyncKairos(
         settings.database_url,
         schema=settings.schema,
+        name=settings.name,
         data=settings.data,
         direct_url=settings.direct_url,
         prepare=settings.prepare,

@@ -157,12 +157,14 @@ async def _open(loaded: Loaded, stack: AsyncExitStack) -> Kairos:
     kairos = Kairos(
         settings.database_url,
         schema=settings.schema,
+        name=settings.name,
         data=settings.data,
         direct_url=settings.direct_url,
         prepare=settings.prepare,
         pool_size=settings.pool_size,
     )
     kairos.registry = loaded.registry
+    kairos.declared = [each for app in loaded.apps for each in app.declared]
     return await stack.enter_async_context(kairos)
 
 

@@ -199,6 +199,9 @@ def _numbered_days(reader: Reader) -> Pick | None:
         if not 1 <= token.value <= last <= 31:
             reader.refuse("Days of the month go from 1 to 31, upwards.", before)
         found.extend(Ordinal(n, "day") for n in range(token.value, last + 1))
+    if not found:
+        reader.index = mark
+        return None
     scope = read_scope(reader)
     return Pick(mark, reader.index - 1, ordinals=tuple(found), scope=scope)
 
@@ -212,10 +215,8 @@ def _nearest(reader: Reader) -> Pick | None:
         return None
     reader.accept("to")
     reader.accept("the")
-    if reader.accept("day") and reader.kind("number"):
-        days = [reader.take().value]
-    else:
-        days = read_ordinal_list(reader)
+    numbered = reader.accept("day") is not None and reader.kind("number")
+    days = [reader.take().value] if numbered else read_ordinal_list(reader)
     if not days or not all(1 <= day <= 31 for day in days):
         reader.refuse("Nearest to which day of the month?")
     scope = read_scope(reader)

@@ -44,6 +44,9 @@ PASSING: tuple[type[BaseException], ...] = (DatabaseUnavailable, *UNAVAILABLE, *
 # Postgres refused the statement itself: sending it again would not help.
 REFUSED = asyncpg.PostgresError
 
+# The driver refused the call; on a connection that is open, because something else is under way on it.
+MISUSED = asyncpg.InterfaceError
+
 
 def unavailable(error: BaseException) -> DatabaseUnavailable:
     """The same error in our words, without a password that the URL may carry."""

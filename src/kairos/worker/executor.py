@@ -15,7 +15,6 @@ from kairos.machine.context import Context, Runtime
 from kairos.machine.definition import Machine, Step
 from kairos.machine.outcome import Stop
 from kairos.machine.registry import Registry
-from kairos.store.faults import REFUSED
 from kairos.worker.claim import Claim
 from kairos.worker.leases import Leases
 from kairos.worker.logs import Log
@@ -216,7 +215,7 @@ class Executor:
         """Commit with what the step wrote; what Postgres refuses there is the step's own error."""
         try:
             await self._commit(settlement, ctx.unit)
-        except REFUSED as error:
+        except Exception as error:  # noqa: BLE001 (a broken constraint, a connection left in use)
             return self._handled(settlement.claim, machine, ctx, error)
         return None
 

@@ -10,7 +10,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from kairos.store.faults import UNAVAILABLE
+from kairos.errors import StepError
+from kairos.store.faults import MISUSED, UNAVAILABLE
 from kairos.store.pool import AsyncStore, Connection, SyncConnection, SyncStore
 from kairos.store.query import Row, Verb, drive, drive_sync
 
@@ -76,11 +77,7 @@ class StepTransaction:
         try:
             if self._sync is not None:
                 return await asyncio.to_thread(self._commit_sync, settle)
-            assert self._connection is not None
-            rows = await drive(settle(), partial(self._store.on, self._connection))
-            if rows:
-                await self._outer.commit()
-            return rows
+            return await self._commit_async(settle)
         finally:
             await self.rollback()
 
@@ -103,6 +100,19 @@ class StepTransaction:
             line, self._sync = socket.socket(fileno=os.dup(self._sync.fileno())), None
             with line, suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
+
+    async def _commit_async(self, settle: Callable[[], Verb[list[Row]]]) -> Sequence[Row]:
+        assert self._connection is not None
+        try:
+            rows = await drive(settle(), partial(self._store.on, self._connection))
+            if rows:
+                await self._outer.commit()
+        except MISUSED as error:
+            if self._connection.is_closed():
+                raise
+            # Nothing is in doubt: a task that the step left behind is using the connection.
+            raise StepError(f"The step left its transaction in use: {error}") from error
+        return rows
 
     def _commit_sync(self, settle: Callable[[], Verb[list[Row]]]) -> Sequence[Row]:
         assert self._sync is not None

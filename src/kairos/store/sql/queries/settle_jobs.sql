@@ -44,7 +44,8 @@ with outcome as materialized (
     eligible_at = case when o.goes_on
       then kairos.now() + coalesce(o.delay, 0) * interval '1 microsecond' else g.eligible_at end,
     error_code = case o.verb when 'next' then null when 'done' then null else coalesce(o.error_code, g.error_code) end,
-    last_error = case o.verb when 'next' then null when 'done' then null else coalesce(o.error, g.last_error) end,
+    last_error = case o.verb when 'next' then null when 'done' then null when 'release' then g.last_error
+                             else coalesce(o.error, g.last_error) end,
     awaits = null, await_until = null, await_then = null,
     picked_at = case when o.ahead then kairos.now() else g.picked_at end,
     updated_at = kairos.now()

@@ -1,0 +1,216 @@
+"""How much runs at once and how fast it starts: in one worker, over several, and not at all while a queue is paused."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from tests.worker.world import PATIENCE, ended, fetch, until, verbs, working
+
+from kairos import Context, Done, Next, step
+from kairos.errors import ConfigError
+
+
+class Gauge:
+    """How many are inside at once, and the most that ever were."""
+
+    def __init__(self) -> None:
+        self.now: dict[str, int] = {}
+        self.most: dict[str, int] = {}
+
+    async def __call__(self, name: str, seconds: float = 0.02) -> None:
+        self.now[name] = self.now.get(name, 0) + 1
+        self.most[name] = max(self.most.get(name, 0), self.now[name])
+        await asyncio.sleep(seconds)
+        self.now[name] -= 1
+
+
+async def finished(app: Any, jobs: Any) -> None:
+    ids = [job.id for job in jobs]
+    left = "select count(*) as n from kairos.gen_durable where id = any ($1::bigint[]) and status <> 'done'"
+
+    async def all_done() -> bool:
+        return (await fetch(app, left, ids))[0]["n"] == 0
+
+    await until(all_done)
+
+
+async def test_a_worker_runs_no_more_of_a_queue_than_its_local_limit_and_no_more_than_its_concurrency(app):
+    gauge = Gauge()
+
+    @app.job
+    async def work(queue: str) -> None:
+        await asyncio.gather(gauge(queue), gauge("all"))
+
+    @app.machine("ahead", queue="narrow")
+    class Ahead:
+        @step
+        async def go(self, ctx: Context) -> Any:
+            await asyncio.gather(gauge("narrow", 0.005), gauge("all", 0.005))
+            turns = ctx.state.get("turns", 0) + 1
+            return Done() if turns == 8 else Next("go", {"turns": turns})
+
+    async with working(app, queues={"narrow": 1, "wide": None, "two": 2}, concurrency=4):
+        calls = [work.options(queue=queue).call(queue=queue) for queue in ("wide", "two") for _ in range(12)]
+        jobs = await app.enqueue_many([*calls, *(Ahead.call() for _ in range(4))])
+        await finished(app, jobs)
+    assert gauge.most == {"narrow": 1, "two": 2, "wide": gauge.most["wide"], "all": 4}
+
+
+async def test_a_queue_with_a_limit_over_all_workers_never_runs_more_with_three_of_them(app):
+    gauge = Gauge()
+
+    @app.job
+    async def work(ctx: Context) -> None:
+        await gauge("all")
+
+    async with app, AsyncExitStack() as stack:
+        await app.limit("default", concurrency=3)
+        jobs = await app.enqueue_many([work.call() for _ in range(45)])
+        for _ in range(3):
+            await stack.enter_async_context(app.worker(concurrency=10, poll=0.05))
+        await finished(app, jobs)
+        # What the database saw: intervals from pick to commit, swept in order.
+        (row,) = await fetch(
+            app,
+            """
+            select max(running) as most from (
+              select sum(change) over (order by at, change) as running from (
+                select started_at as at, 1 as change from kairos.history where verb = 'done'
+                union all select at, -1 from kairos.history where verb = 'done'
+              ) as changes
+            ) as swept
+            """,
+        )
+    assert gauge.most["all"] == 3
+    assert row["most"] == 3
+
+
+async def test_a_rate_holds_over_two_workers_in_every_window(app):
+    @app.job
+    async def work() -> None: ...
+
+    async with app, AsyncExitStack() as stack:
+        await app.limit("default", rate=(10, timedelta(milliseconds=400)))
+        jobs = await app.enqueue_many([work.call() for _ in range(32)])
+        for _ in range(2):
+            await stack.enter_async_context(app.worker(concurrency=5, poll=0.05))
+        await finished(app, jobs)
+        rows = await fetch(
+            app, "select started_at from kairos.history where verb = 'done' order by started_at"
+        )
+    starts = [row["started_at"] for row in rows]
+    window = timedelta(milliseconds=400)
+    crowds = [sum(1 for other in starts if start <= other < start + window) for start in starts]
+    # A full bucket of 10 may go at once, and what has trickled in since then follows: never 20 in a window.
+    assert max(crowds) <= 20 and len(starts) == 32
+    # Beyond the first bucket each start has to be earned at one per 40 ms.
+    assert starts[-1] - starts[0] >= timedelta(milliseconds=40 * 21)
+
+
+async def test_a_paused_queue_gives_nothing_until_it_is_resumed_and_what_runs_goes_on(app):
+    go_on = asyncio.Event()
+
+    @app.job
+    async def wait() -> str:
+        await go_on.wait()
+        return "done"
+
+    @app.job(queue="other")
+    async def other() -> str:
+        return "other"
+
+    async with working(app, queues=["default", "other"]):
+        running = await wait.enqueue()
+        await until(lambda: fetch(app, "select 1 from kairos.gen_durable where status = 'executing'"))
+        await app.pause("default")
+        held = await wait.enqueue()
+        go_on.set()
+        assert (await ended(app, running.id)).output == "done"
+        for _ in range(3):  # the worker has looked at its queues since
+            assert (await ended(app, (await other.enqueue()).id)).output == "other"
+        assert (await app.get(held.id)).state == "pending"
+        await app.resume("default")
+        assert (await ended(app, held.id)).output == "done"
+
+
+async def test_a_burst_in_one_queue_does_not_keep_another_from_its_turn(app):
+    order: list[str] = []
+
+    @app.job
+    async def work(queue: str) -> None:
+        order.append(queue)
+
+    async with app:
+        jobs = await app.enqueue_many([work.options(queue="loud").call(queue="loud") for _ in range(300)])
+        jobs += await app.enqueue_many([work.options(queue="quiet").call(queue="quiet")])
+        async with app.worker(queues=["loud", "quiet"], concurrency=2):
+            await finished(app, jobs)
+    assert order.index("quiet") < 250
+
+
+async def test_progress_is_seen_while_the_step_runs_and_a_bad_one_is_the_error_of_the_step(app):
+    go_on = asyncio.Event()
+
+    @app.job
+    async def steady(ctx: Context) -> None:
+        for done in range(100):
+            ctx.progress(done, 100)
+        await go_on.wait()
+
+    @app.job
+    def thread(ctx: Context) -> None:
+        for done in range(1, 1001):
+            ctx.progress(done, 1000)
+        asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(PATIENCE)
+
+    @app.job
+    async def wrong(ctx: Context, how: str) -> None:
+        ctx.progress({"nan": float("nan"), "text": "\ud800", "object": object()}[how])
+
+    loop = asyncio.get_running_loop()
+    async with working(app):
+        jobs = [await steady.enqueue(), await thread.enqueue()]
+        for job, told in zip(jobs, ({"done": 99, "total": 100}, {"done": 1000, "total": 1000}), strict=True):
+
+            async def seen(job: Any = job, told: Any = told) -> bool:
+                return (await app.get(job.id)).progress == told
+
+            await until(seen)
+        bad = [await ended(app, (await wrong.enqueue(how=how)).id) for how in ("nan", "text", "object")]
+        assert [job.error_code for job in bad] == ["BAD_VALUE"] * 3
+        go_on.set()
+        assert [(await ended(app, job.id)).state for job in jobs] == ["success"] * 2
+
+
+async def test_settled_jobs_leave_after_their_retention_with_their_history_and_are_counted(app):
+    @app.job
+    async def quick() -> None: ...
+
+    async with working(app, retention=0) as worker:
+        live = await quick.options(delay=3600).enqueue()
+        jobs = [await quick.enqueue() for _ in range(3)]
+        rows = "select count(*) as n from kairos.gen_durable"
+
+        async def gone() -> bool:
+            worker.pruner.wake()
+            return (await fetch(app, rows))[0]["n"] == 1
+
+        await until(gone)
+        assert (await app.get(live.id)).state == "scheduled"
+        assert await verbs(app, jobs[0].id) == []
+        assert [tuple(row) for row in await fetch(app, "select * from kairos.purged")] == [("done", 3)]
+
+
+def test_a_worker_refuses_settings_that_could_not_work(app):
+    for settings, said in (
+        ({"queues": []}, "at least one queue"),
+        ({"queues": "mail"}, "a list of names"),
+        ({"concurrency": 0}, "at least 1"),
+        ({"lease": 0.1}, "between two beats"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            app.worker(**settings)
