@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.rig import Rig
+from tests.rig import Hand, Rig
 
 from kairos import Kairos
 from kairos.store.query import Query
@@ -42,6 +42,12 @@ class Moment(Rig):
             rows = await self.store.on(connection, Query(name, params))
             await attempt.rollback()
         return {row["id"] for row in rows}
+
+    async def informed(self, name: str = "w1") -> Hand:
+        """A worker that knows the limits of the queue."""
+        hand = self.worker(name)
+        await hand.picker.refresh()
+        return hand
 
     async def state(self, job: int) -> str:
         return str((await self.app.get(job)).state)

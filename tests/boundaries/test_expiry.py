@@ -128,6 +128,15 @@ async def test_a_claim_runs_ahead_only_while_the_ttl_is_open(moment: Moment, off
     assert bool(await moment.ids("expire_jobs", 100)) == (offset >= 0 * US)
 
 
+@around
+async def test_a_job_whose_ttl_closed_does_not_stand_in_the_way_of_its_key(
+    moment: Moment, offset: timedelta
+) -> None:
+    first, second = await moment.enqueue(key="k", ttl=1), await moment.enqueue(key="k")
+    await moment.at(moment.start + SECOND + offset)
+    assert [claim.id for claim in await moment.worker().pick()] == [first if offset < 0 * US else second]
+
+
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 4])
 async def test_no_more_expire_at_once_than_asked(moment: Moment, limit: int) -> None:
     for _ in range(3):

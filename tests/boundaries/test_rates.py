@@ -128,7 +128,7 @@ async def test_a_key_with_several_places_still_starts_no_more_than_its_rate(
 async def test_no_more_run_at_once_than_a_queue_allows_over_all_workers(moment: Moment, limit: int) -> None:
     await moment.app.limit("default", concurrency=limit)
     await fill(moment, limit + 2)
-    first, second = moment.worker("w1"), moment.worker("w2")
+    first, second = await moment.informed("w1"), await moment.informed("w2")
     claims = await first.pick(room=limit - 1)
     claims += await second.pick()
     assert len(claims) == limit
@@ -142,7 +142,7 @@ async def test_no_more_run_at_once_than_a_queue_allows_over_all_workers(moment: 
 async def test_no_more_run_at_once_of_a_key_than_its_queue_allows(moment: Moment, limit: int) -> None:
     await moment.app.limit("default", key_concurrency=limit)
     await fill(moment, limit + 2, "a")
-    hand = moment.worker()
+    hand = await moment.informed()
     running = 0
     while claims := await hand.pick():
         running += len(claims)

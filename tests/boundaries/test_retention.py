@@ -77,7 +77,7 @@ async def test_history_and_signals_go_with_their_job_and_the_ledger_balances(mom
 async def test_the_rate_of_a_key_is_forgotten_once_it_is_paid_off(moment: Moment, offset: timedelta) -> None:
     await moment.app.limit("default", key_rate=(2, 1))
     await moment.enqueue(key="a")
-    await moment.worker().pick()
+    await (await moment.informed()).pick()
     await moment.at(moment.start + SECOND / 2 + offset)
     await Pruner(moment.store, WEEK).tick()
     assert await moment.value("select count(*) from kairos.key_rates") == (offset < 0 * US)

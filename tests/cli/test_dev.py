@@ -79,6 +79,7 @@ def test_a_change_of_the_app_starts_a_fresh_worker_on_the_same_server(
     write(home / "dev_one.py", 1)
     process = start("dev", "dev_one.py", "--data", "elsewhere")
     process.says("worker started")
+    assert f" jobs ls --data {home / 'elsewhere'}" in process.said
     there.environment["KAIROS_DATA"] = "elsewhere"
     assert output(there, "dev_one.py", "version") == 1
     server = servers(home / "elsewhere")

@@ -195,7 +195,7 @@ class Explorer:
         if statement is None:
             return
         deadline = asyncio.get_running_loop().time() + _PATIENCE
-        while not (await asyncio.wait([statement], timeout=0.002))[0]:
+        while not (await asyncio.wait([statement], timeout=0.004))[0]:
             if await self._monitor.fetchval(_WAITS, player.pid):
                 return
             assert asyncio.get_running_loop().time() < deadline, f"{player.name} neither ends nor waits"

@@ -11,6 +11,8 @@ import psycopg
 import pytest
 from tests.store.test_statements import SQL, header
 
+from kairos.store.pool import _PLANS as PLAN_SETTINGS
+
 SEED = (Path(__file__).parent / "seed.sql").read_text()
 NAMED = {
     name: re.findall(r"\b(?:gen_durable|signals|history)_\w+", header(name).split("Index:")[1])
@@ -44,10 +46,19 @@ BY_PLACE: dict[tuple[str, int], Any] = {
 
 
 @pytest.fixture(scope="module")
-def planner(kept_database: str) -> Iterator[psycopg.Connection[Any]]:
+def seeded(kept_database: str) -> str:
     """The folder's database with 60,000 jobs in it; the next test that asks for it empties it again."""
-    with psycopg.connect(kept_database, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
+    with psycopg.connect(kept_database, autocommit=True) as connection:
         connection.execute(SEED)
+    return kept_database
+
+
+@pytest.fixture(scope="module", params=[PLAN_SETTINGS, {}], ids=["our session", "any session"])
+def planner(seeded: str, request: pytest.FixtureRequest) -> Iterator[psycopg.Connection[Any]]:
+    """A session as the store opens it, or someone's own that was handed to `app.on`."""
+    with psycopg.connect(seeded, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
+        for name, value in request.param.items():
+            connection.execute("select set_config(%s, %s, false)", [name, value])
         yield connection
 
 
@@ -59,7 +70,9 @@ def sample(name: str, place: int, kind: str) -> Any:
     return BY_TYPE[kind]
 
 
-def plans(planner: psycopg.Connection[Any], name: str, changes: dict[int, Any]) -> tuple[str, str]:
+def plans(
+    planner: psycopg.Connection[Any], name: str, changes: dict[int, Any], explain: str = "explain"
+) -> tuple[str, str]:
     """The plan of the first execution, and the one a prepared statement settles on after many."""
     planner.execute(f"deallocate all; prepare {name} as {SQL[name]}".encode())
     (kinds,) = planner.execute("select parameter_types::text[] from pg_prepared_statements").fetchone() or (
@@ -67,7 +80,7 @@ def plans(planner: psycopg.Connection[Any], name: str, changes: dict[int, Any]) 
     )
     values = [changes.get(place, sample(name, place, kind)) for place, kind in enumerate(kinds, 1)]
     marks = f"({', '.join(['%s'] * len(values))})" if values else ""
-    asked = f"explain execute {name}{marks}".encode()
+    asked = f"{explain} execute {name}{marks}".encode()
     seen = ["\n".join(row[0] for row in planner.execute(asked, values)) for _ in range(8)]
     return seen[0], seen[-1]
 
@@ -87,3 +100,24 @@ def test_a_statement_uses_the_index_it_names_however_often_it_is_prepared(
     for plan in plans(planner, name, changes):
         assert not re.search(r"Seq Scan on (?:gen_durable|signals|history)\b", plan), plan
         assert [index for index in NAMED[name] if index not in plan] == [], plan
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "pick_jobs",
+        "next_due",
+        "agenda",
+        "expire_jobs",
+        "timeout_jobs",
+        "reap_jobs",
+        "held_keys",
+        "purge_jobs",
+    ],
+)
+def test_what_is_not_due_is_not_read(planner: psycopg.Connection[Any], name: str) -> None:
+    """Twenty thousand jobs are due in a month, more urgent than all others: they cost a pick nothing."""
+    with planner.transaction(force_rollback=True):
+        _, plan = plans(planner, name, {}, "explain (analyze, costs off, timing off, summary off)")
+    removed = [int(rows) for rows in re.findall(r"Rows Removed by Filter: (\d+)", plan)]
+    assert sum(removed) < 200, plan

@@ -16,7 +16,7 @@ import typer
 
 from kairos.cli import logs, serve, tables
 from kairos.cli.load import Loaded, load_app
-from kairos.cli.place import Data, DatabaseUrl, Place, client
+from kairos.cli.place import Data, DatabaseUrl, client
 from kairos.cli.supervisor import Order, Supervisor
 from kairos.cli.work import CLONE, Concurrency
 from kairos.config import Settings
@@ -57,12 +57,11 @@ def dev(
 ) -> None:
     """Run everything here: a real Postgres, its schema, and a worker for the app."""
     name = app or _examples()
-    place = ctx.obj.or_rather(database_url, data)
-    loaded = load_app(name, place)
+    loaded = load_app(name, ctx.obj.or_rather(database_url, data))
     logs.configure(log_format)
     options = serve.WorkerOptions(concurrency=concurrency, grace=_GRACE)
     with _database(loaded.settings) as url:
-        _welcome(loaded, place, url)
+        _welcome(loaded, url)
         if reload:
             code = serve.run(_supervise(Order(name, options, log_format, reload=True)))
         else:
@@ -116,7 +115,7 @@ def _revive(server: Server, ended: threading.Event) -> None:
                 log.error("Postgres does not start", error=error.message)
 
 
-def _welcome(loaded: Loaded, place: Place, url: str) -> None:
+def _welcome(loaded: Loaded, url: str) -> None:
     machines = list(loaded.registry)
     tables.say(f"Kairos runs {loaded.name}\n")
     tables.facts(
@@ -126,11 +125,7 @@ def _welcome(loaded: Loaded, place: Place, url: str) -> None:
             ("database", _without_password(url)),
         ]
     )
-    where = []
-    if place.data is not None:
-        where = ["--data", str(place.data)]
-    elif place.database_url is not None:
-        where = ["--database-url", _without_password(place.database_url)]
+    where = _where(loaded.settings)
     tries = [["jobs", "ls", *where]]
     if machines:
         tries.insert(0, ["enqueue", loaded.name, machines[0].name, *_sample(machines[0]), *where])
@@ -139,6 +134,13 @@ def _welcome(loaded: Loaded, place: Place, url: str) -> None:
         tables.say("  " + shlex.join([_program(), *each]))
     tables.say("\nCtrl-C ends it.\n")
     sys.stdout.flush()
+
+
+def _where(settings: Settings) -> list[str]:
+    """The option by which another command finds the same database, if it needs one."""
+    if settings.database_url is not None:
+        return ["--database-url", _without_password(settings.database_url)]
+    return [] if settings.data == Settings().data else ["--data", str(settings.data)]
 
 
 def _sample(machine: Machine) -> list[str]:

@@ -67,37 +67,37 @@ def show(kairos: SyncKairos, job_id: Id, app: WithApp = None, as_json: Json = Fa
         return
     tables.facts(_facts(job, documents.redacted(job, registry)))
     if history:
+        tables.say("\nHistory (UTC)")
         tables.show(
-            ("verb", "from", "to", "step", "attempt", "at", "took", "by", "reason"),
+            ("at", "verb", "state", "step", "attempt", "took", "by", "reason"),
             [
                 (
+                    tables.clock(row.at),
                     row.verb,
-                    tables.state(row.from_state),
                     tables.state(row.to_state),
                     row.step,
-                    row.attempt,
-                    tables.moment(row.at),
+                    row.attempt or None,
                     "" if row.started_at is None else tables.span(row.at - row.started_at),
                     row.worker or row.actor,
                     row.reason,
                 )
                 for row in history
             ],
-            title="\nHistory",
+            wrap=True,
         )
     if signals:
+        tables.say("\nSignals (UTC)")
         tables.show(
-            ("signal", "payload", "sent", "taken"),
+            ("signal", "sent", "taken", "payload"),
             [
                 (
                     row.name,
+                    tables.clock(row.inserted_at),
+                    tables.clock(row.consumed_at) or "not yet",
                     tables.code(row.payload),
-                    tables.moment(row.inserted_at),
-                    "not yet" if row.consumed_at is None else tables.moment(row.consumed_at),
                 )
                 for row in signals
             ],
-            title="\nSignals",
         )
 
 
@@ -200,7 +200,7 @@ def _row(job: Job) -> tuple[object, ...]:
         tables.state(job.state),
         job.action,
         job.step,
-        job.attempt,
+        job.attempt or None,
         job.queue,
         job.key,
         tables.ago(at),
@@ -221,7 +221,7 @@ def _facts(job: Job, shown_input: object) -> list[tuple[str, object]]:
         ("tags", ", ".join(job.tags)),
         ("input", tables.code(shown_input)),
         ("output", None if job.output is None else tables.code(job.output)),
-        ("error", None if job.error is None else f"{job.error_code}: {job.error}"),
+        ("error", _error(job)),
         ("progress", None if job.progress is None else tables.code(job.progress)),
         ("waits for", ", ".join(job.awaits)),
         ("wait ends", tables.instant(job.await_until)),
@@ -238,3 +238,10 @@ def _facts(job: Job, shown_input: object) -> list[tuple[str, object]]:
         ("lost workers", job.reaps or None),
         ("you can", ", ".join(job.can)),
     ]
+
+
+def _error(job: Job) -> str | None:
+    """The message, with its code where that says more than the message does."""
+    if job.error is None or not job.error_code or job.error.startswith(job.error_code):
+        return job.error
+    return f"{job.error_code}: {job.error}"

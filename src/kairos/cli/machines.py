@@ -69,4 +69,5 @@ def lifecycle(
                 (row.verb, ", ".join(row.sources), tables.state(row.target), row.by, row.because)
                 for row in TRANSITIONS
             ],
+            wrap=True,
         )

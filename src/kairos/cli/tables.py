@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rich import box
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -29,23 +29,35 @@ LOOKS = {
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 # A pipe has no width: wide enough that nothing is cut.
 _PIPE_WIDTH = 240
+_GAP = 2  # between two columns
 
 
 def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
 
-def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, title: str | None = None) -> None:
-    """Print a table; numbers stand right, a missing value stays empty."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> None:
+    """Print a table without the columns that are empty; what does not fit is wrapped or cut in the last."""
     body = [[_cell(value) for value in row] for row in rows]
-    for place, name in enumerate(columns):
-        values = [row[place] for row in body]
-        numeric = bool(values) and all(value.plain.lstrip("-").isdigit() for value in values)
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=place == 0, overflow="fold")
+    if not body:
+        return
+    used = [place for place in range(len(columns)) if any(row[place].plain for row in body)]
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    for place in used:
+        numeric = all(row[place].plain.lstrip("-").isdigit() for row in body)
+        justify: JustifyMethod = "right" if numeric else "left"
+        table.add_column(columns[place], justify=justify, no_wrap=place != used[-1], overflow="fold")
+    printer = console()
+    if not wrap:
+        taken = sum(
+            _GAP + max(cell_len(columns[place]), *(row[place].cell_len for row in body))
+            for place in used[:-1]
+        )
+        for row in body:
+            row[used[-1]].truncate(max(printer.width - taken, 10), overflow="ellipsis")
     for row in body:
-        table.add_row(*row)
-    console().print(table)
+        table.add_row(*(row[place] for place in used))
+    printer.print(table)
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> None:
@@ -92,9 +104,9 @@ def instant(at: datetime | None) -> str | None:
     return None if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z ({ago(at)})"
 
 
-def moment(at: datetime) -> str:
-    """An instant for those who compare it with another."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + "Z"
+def clock(at: datetime | None) -> str:
+    """The time of day of an instant, for those who compare it with others."""
+    return "" if at is None else f"{at.astimezone(UTC):%H:%M:%S.%f}"[:-3]
 
 
 def span(length: timedelta | None) -> str:

@@ -13,7 +13,7 @@ from .compile_once import compile_once
 from .days import DayFinder, add_months
 from .evaluate import bounds, ticks
 from .normal import any_of, day_rule, merged
-from .recurrence import Calendar, DayRule, Schedule, Step, Unit
+from .recurrence import Calendar, DayRule, Interval, Once, Schedule, Step, Unit
 from .zones import day_seconds, instant_of, load, place, seconds_of
 
 if TYPE_CHECKING:
@@ -44,10 +44,19 @@ def compile_parts(
         )
     schedule = _scheduled(reader, pieces, limits, zone)
     schedule = _ended(reader, schedule, limits, calendars)
-    if next(ticks(schedule, instant_of(reader.now), calendars), None) is None:
+    limited = schedule.end is not None or schedule.exceptions or schedule.holidays
+    certain = not limited and all(_surely_comes(rule) for rule in schedule.rules)
+    if not certain and next(ticks(schedule, instant_of(reader.now), calendars), None) is None:
         at = limits.end_at if limits.end is not None else limits.exceptions_at if limits.exceptions else 0
         reader.refuse("This would never fire.", at, ("every day at 09:00",), until=len(reader.tokens))
     return schedule
+
+
+def _surely_comes(rule: Once | Interval | Calendar) -> bool:
+    """Whether it needs no search to know that a rule goes on: true of every day, and of plain weekdays."""
+    if isinstance(rule, Calendar):
+        return all(day == DayRule(months=day.months, weekdays=day.weekdays) for day in rule.days)
+    return isinstance(rule, Interval)
 
 
 def _refuse_limits(reader: Reader, limits: Limits) -> None:

@@ -11,7 +11,7 @@ from .draft import Scope
 from .english_times import check_night, resolve
 from .normal import any_of, day_rule
 from .pick_rules import ordinal_rules
-from .recurrence import DAY_SECONDS, Calendar, Grid, Hourly, Interval, Times, Window, clock
+from .recurrence import DAY_SECONDS, WORKWEEK, Calendar, Grid, Hourly, Interval, Times, Window, clock
 from .words import MONTH_NAMES, WEEKDAY_NAMES
 from .zones import day_seconds, load, place, seconds_of, to_local
 
@@ -98,8 +98,9 @@ def _rules(
     own = pick.scope or shared
     if own is not None and own.kind == "concrete":
         reader.refuse("That month comes only once.", pick.first, until=pick.last + 1)
-    if own is not None and draft.months and own.kind != "month":
-        reader.refuse("The months are said twice.", draft.months_at)
+    every_month = unit == "month" or (own is not None and (own.kind != "month" or own.each))
+    if draft.months and every_month:
+        reader.refuse("Every month, or only the months named?", draft.months_at)
     if own is None and unit not in ("month", "day") and not draft.months:
         _refuse_scopeless(reader, pick, unit)
     if unit in ("week", "year") and own is None:
@@ -147,7 +148,7 @@ def _weekdays(reader: Reader, draft: Draft, pick: Pick, unit: str) -> DayRule:
             (f"on the first {name} of each month at 09:00", f"every {name} at 09:00"),
             until=pick.last + 1,
         )
-    if unit == "day" and len(pick.weekdays) == 1:
+    if unit == "day" and pick.weekdays != WORKWEEK and not _is_stretch(pick):
         reader.refuse("Every day, or only on that weekday?", pick.first, until=pick.last + 1)
     if pick.months and draft.months:
         reader.refuse("The months are said twice.", draft.months_at)
@@ -155,9 +156,15 @@ def _weekdays(reader: Reader, draft: Draft, pick: Pick, unit: str) -> DayRule:
     return day_rule(months=within, weekdays=pick.weekdays, days=[item.n for item in pick.ordinals])
 
 
+def _is_stretch(pick: Pick) -> bool:
+    """Three weekdays or more in a row: “every day, Monday to Saturday”."""
+    chosen = set(pick.weekdays)
+    return len(chosen) > 2 and sum((day + 1) % 7 not in chosen for day in chosen) == 1
+
+
 def _check_period(reader: Reader, draft: Draft, unit: str, number: int) -> None:
     at = draft.every or 0
-    if draft.cadence is not None and number == 1:
+    if draft.cadence is not None and number == 1 and (unit in ("", "day") or draft.picks):
         return
     if draft.cadence is not None:
         reader.refuse("How often is said twice.", at, until=len(reader.tokens))
@@ -226,7 +233,7 @@ def _times(reader: Reader, draft: Draft) -> Times | Grid | Hourly | Window:
 
 def _marked(reader: Reader, draft: Draft) -> Times | Grid | Hourly:
     minutes, seconds = draft.minutes, draft.seconds or (0,)
-    if draft.times:
+    if draft.times or draft.part is not None:
         reader.refuse("Minutes past the hour do not go with a time of day.", draft.marks_at)
     if minutes is None:
         reader.refuse("Seconds of which minute?", draft.marks_at, ("every minute at second 10",))

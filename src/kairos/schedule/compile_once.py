@@ -28,10 +28,9 @@ def compile_once(reader: Reader, draft: Draft) -> list[Once]:
         if draft.picks or draft.times or draft.delay or draft.part:
             reader.refuse("An instant needs nothing else.", 0, until=len(reader.tokens))
         return [_future(reader, seconds_of(draft.instant), 0)]
-    if draft.months:
-        reader.refuse(
-            "That names a whole month, not a day.", draft.months_at, ("every day at 09:00 in january",)
-        )
+    if draft.months or any(pick.months for pick in draft.picks):
+        at = draft.months_at or draft.picks[0].first
+        reader.refuse("That names a whole month, not a day.", at, ("every day at 09:00 in january",))
     if draft.minutes is not None or draft.seconds is not None:
         reader.refuse("Every hour, or only once?", draft.marks_at, ("every hour at minute 30", "every hour"))
     if draft.delay is not None:
@@ -170,13 +169,13 @@ def _placed(reader: Reader, day: date, time: int, at: int) -> Once:
     placed = place(reader.zone, local)
     shown = f"{day.isoformat()} {time // 3600:02}:{time % 3600 // 60:02}"
     if placed.gap:
-        before, after = placed.at - 1, placed.at
+        by_the_new_clock = local - offset_at(reader.zone, placed.at)
         reader.refuse(
             f"{shown} does not exist there: the clocks jump over it.",
             at,
-            (_instant(reader, local - offset_at(reader.zone, after)), _instant(reader, placed.at)),
+            (_instant(reader, by_the_new_clock), _instant(reader, placed.at)),
             until=len(reader.tokens),
-        ) if before else None
+        )
     if placed.other is not None:
         reader.refuse(
             f"{shown} comes twice there: the clocks go back.",

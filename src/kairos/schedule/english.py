@@ -53,14 +53,14 @@ def _read(
     if not reader.tokens[reader.index :]:
         reader.refuse("There is nothing here to understand.", 0, ("every day at 09:00", "in 20 minutes"))
     while not reader.done:
-        if _connector(reader, parts):
+        if _connector(reader, parts, limits):
             continue
         if not _clause(reader, parts[-1], limits, calendars):
             refuse_unknown(reader)
     return reader, parts, limits
 
 
-def _connector(reader: Reader, parts: list[Draft]) -> bool:
+def _connector(reader: Reader, parts: list[Draft], limits: Limits) -> bool:
     """Commas between clauses; “and” before another choice of days, or before another part."""
     mark = reader.index
     comma = reader.accept(",", ";")
@@ -90,6 +90,10 @@ def _connector(reader: Reader, parts: list[Draft]) -> bool:
         and not shared
         and (draft.picks or draft.period or draft.instant is not None)
     ):
+        if limits != Limits():
+            reader.refuse(
+                "Is what came before meant for both parts? Say it at the end.", mark, until=mark + 1
+            )
         parts.append(Draft())
     elif not (draft.picks and (also or starts_pick(reader) or reader.at("every", "each", "on"))):
         reader.refuse(

@@ -75,7 +75,8 @@ def read_after_weekday(reader: Reader, weekday: int, mark: int) -> date | None:
     """The full date after a weekday, which must agree with it: “Friday, 18 July 2014”."""
     before = reader.index
     reader.accept(",")
-    reader.accept("the") if reader.kind("ordinal", ahead=1) else None
+    if reader.kind("ordinal", ahead=1):
+        reader.accept("the")
     if reader.kind("date", "slashed"):
         day = numeric_date(reader, reader.peek())
         reader.take()

@@ -58,10 +58,10 @@ def read_marks(reader: Reader, draft: Draft) -> bool:
             reader.refuse("The seconds are said twice.", mark)
         draft.seconds, draft.marks_at = _numbers(reader, 59), mark
         return True
-    reader.accept("the")
-    if reader.accept("hour"):
+    if reader.accept_phrase("the", "hour"):
         _set_minutes(reader, draft, (0,), mark, hourly=False)
         return True
+    reader.accept("the")
     edge = reader.accept("start", "top", "beginning") and reader.accept("of")
     if edge and reader.accept("every", "each", "the") and reader.accept("hour"):
         _set_minutes(reader, draft, (0,), mark)
@@ -167,7 +167,8 @@ def read_in(reader: Reader, draft: Draft, limits: Limits) -> bool:
             reader.refuse("The delay is said twice.", mark)
         draft.delay, draft.delay_at = span, mark
         return True
-    reader.accept("the") if part_of(reader.peek(1).text) else None
+    if part_of(reader.peek(1).text):
+        reader.accept("the")
     part = part_of(reader.peek().text)
     if part is not None and reader.kind("word"):
         if draft.part is not None:

@@ -62,7 +62,8 @@ def read_year(reader: Reader) -> int | None:
 def read_annual(reader: Reader) -> Pick | None:
     """A date with a named month: “24 December 2026”, “aug 20 and 30”, “the 4th of july”."""
     mark = reader.index
-    reader.accept("the") if reader.kind("ordinal", ahead=1) else None
+    if reader.kind("ordinal", ahead=1):
+        reader.accept("the")
     token = reader.peek()
     if token.kind == "word" and token.text in MONTHS:
         return _month_first(reader, mark)

@@ -9,7 +9,7 @@ from .draft import Scope
 from .english_dates import read_annual, read_months
 from .english_ordinals import read_ordinals
 from .english_spans import read_span, read_unit
-from .english_times import part_of
+from .english_times import NAMED_TIMES, part_of
 from .english_weekdays import read_weekdays
 from .english_words import weekdays_of
 from .refusals import refuse_unknown
@@ -76,8 +76,11 @@ def _after_every(reader: Reader, draft: Draft, mark: int) -> bool:
         return _stepped(reader, draft, 2, mark)
     if token.kind == "ordinal" and _counts_units(reader):
         return _nth_unit(reader, draft, mark)
-    if token.kind == "number" or token.text in ("half", "quarter", "a", "an"):
+    if token.kind == "number" or token.text in ("half", "quarter"):
         return _numbered(reader, draft, mark)
+    if token.text in NAMED_TIMES:
+        _set_period(reader, draft, 1, "day", mark)  # “every midnight”: the time is read next
+        return True
     part = part_of(token.text) if token.kind == "word" else None
     if part is not None:
         reader.take()
@@ -86,6 +89,8 @@ def _after_every(reader: Reader, draft: Draft, mark: int) -> bool:
         return True
     unit = read_unit(reader)
     if unit is not None:
+        if token.text.endswith("s") and len(token.text) > 1:
+            reader.refuse(f"Every how many {token.text}?", mark, (f"every 5 {token.text}", f"every {unit}"))
         if (
             reader.at("and")
             and reader.at("a", ahead=1)
@@ -249,7 +254,7 @@ def _monthly(reader: Reader, pick: Pick) -> Pick:
         or reader.tokens[pick.last].text == "second"
     ):
         return pick
-    return replace(pick, scope=Scope("month"))
+    return replace(pick, scope=Scope("month", each=False))
 
 
 def _refuse_nth_day(reader: Reader, mark: int, pick: Pick) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .days import month_length
@@ -67,6 +68,12 @@ def _exception(reader: Reader) -> list[DayRule] | None:
         return [DayRule(span=(date(year, m, 1), date(year, m, month_length(year, m)))) for m in months]
     ordinals = read_ordinals(reader)
     if ordinals is not None:
+        span = reader.tokens[ordinals.first : ordinals.last + 1]
+        if any(
+            one.spelled and one.kind == "ordinal" and after.text in ("of", "in")
+            for one, after in pairwise(span)
+        ):
+            reader.refuse("The first of these days, or the first day? Say which.", mark)
         if ordinals.scope is None and any(item.noun != "day" for item in ordinals.ordinals):
             reader.refuse("Of which month?", mark)
         return ordinal_rules(reader, ordinals, (), ordinals.scope, lenient=True)

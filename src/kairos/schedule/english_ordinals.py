@@ -146,7 +146,7 @@ def _scope(reader: Reader) -> Scope | None:
         if stepped:
             return Scope("step", every=stepped)
     if reader.accept("month", "months"):
-        return Scope("month")
+        return Scope("month", each=said)
     if reader.accept("quarter", "quarters"):
         return Scope("quarter", each=said)
     if reader.accept("year", "years"):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .draft import ClockTime
+from .english_words import RANGES
 from .words import DAY_PARTS, MONTHS, PLURAL_DAY_PARTS, UNITS
 
 if TYPE_CHECKING:
     from .reader import Reader
 
-NAMED = {"noon": 12, "midday": 12, "midnight": 0}
+BETWEEN = ("and", "to", "-", "–", "—")
+NAMED_TIMES = {"noon": 12, "midday": 12, "midnight": 0}
 
 
 def read_time(reader: Reader, allow_bare: bool) -> ClockTime | None:
@@ -57,7 +59,8 @@ def read_day_part(reader: Reader) -> str | None:
 def _relative(reader: Reader) -> ClockTime | None:
     """“half past 3pm”, “a quarter to noon”, “20 minutes past 3pm”."""
     mark = reader.index
-    reader.accept("a") if reader.at("quarter", ahead=1) else None
+    if reader.at("quarter", ahead=1):
+        reader.accept("a")
     token = reader.peek()
     if reader.accept("half"):
         minutes = 30
@@ -91,9 +94,9 @@ def _relative(reader: Reader) -> ClockTime | None:
 def _plain(reader: Reader, allow_bare: bool) -> ClockTime | None:
     mark = reader.index
     token = reader.peek()
-    if token.text in NAMED and token.kind == "word":
+    if token.text in NAMED_TIMES and token.kind == "word":
         reader.take()
-        return ClockTime(NAMED[token.text], 0, 0, False, mark, mark, True, token.text == "midnight")
+        return ClockTime(NAMED_TIMES[token.text], 0, 0, False, mark, mark, True, token.text == "midnight")
     if token.kind == "clock":
         return _clock(reader)
     if token.kind != "number":
@@ -101,11 +104,11 @@ def _plain(reader: Reader, allow_bare: bool) -> ClockTime | None:
     following = reader.peek(1)
     if following.kind == "meridiem":
         return _twelve_hour(reader)
-    if following.text in NAMED:
+    if following.text in NAMED_TIMES:
         if token.value != 12 or token.text not in ("12", "twelve"):
             reader.refuse(f"“{token.raw} {following.raw}” is no time of day.", until=reader.index + 2)
         reader.index += 2
-        hour = NAMED[following.text]
+        hour = NAMED_TIMES[following.text]
         return ClockTime(hour, 0, 0, False, mark, mark + 1, True, following.text == "midnight")
     if following.text == "oclock":
         return _oclock(reader)
@@ -126,11 +129,11 @@ def _clock(reader: Reader) -> ClockTime:
         reader.refuse(f"{token.raw} is no time of day: minutes and seconds go to 59.", mark)
     if reader.kind("meridiem"):
         return _meridiem(reader, mark, hour, minute, second)
-    if reader.at(*NAMED):
+    if reader.at(*NAMED_TIMES):
         named = reader.take()
         if hour != 12 or minute or second:
             reader.refuse(f"“{token.raw} {named.raw}” is no time of day.", mark)
-        return ClockTime(NAMED[named.text], 0, 0, False, mark, mark + 1, True, named.text == "midnight")
+        return ClockTime(NAMED_TIMES[named.text], 0, 0, False, mark, mark + 1, True, named.text == "midnight")
     if hour > 23:
         reader.refuse(f"{token.raw} is no time of day: hours go to 23.", mark, ("every day at 00:00",))
     reader.accept("hours", "hrs")
@@ -298,12 +301,10 @@ def read_window(reader: Reader, opener: str) -> tuple[ClockTime, ClockTime] | No
     """The two times of a window, after “between”, “from” or nothing."""
     mark = reader.index
     bare = bool(opener)
+    joiners = BETWEEN if opener == "between" else RANGES
+    if not reader.ahead_of(joiners):
+        return None
     opens = read_time(reader, bare or _number_range(reader))
-    joiners = (
-        ("and", "to", "-", "–", "—")
-        if opener == "between"
-        else ("to", "-", "–", "—", "through", "thru", "until", "till")
-    )
     if opens is None or not reader.accept(*joiners):
         reader.index = mark
         return None

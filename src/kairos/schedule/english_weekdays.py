@@ -23,7 +23,8 @@ def read_weekdays(reader: Reader, joined: bool = True) -> Pick | None:
             if not joined or not reader.accept_separator():
                 break
             reader.accept("on")
-            reader.accept("every", "each") if plural or _recurs(reader, mark) else None
+            if plural or _recurs(reader, mark):
+                reader.accept("every", "each")
         one = weekdays_of(reader)
         if one is None:
             reader.index = before

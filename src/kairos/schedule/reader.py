@@ -56,6 +56,10 @@ class Reader:
         """Whether the next token is one of these words or marks."""
         return self._words[self.index + ahead] in texts
 
+    def ahead_of(self, texts: tuple[str, ...]) -> bool:
+        """Whether one of these comes later."""
+        return any(word in texts for word in self._words[self.index : len(self.tokens)])
+
     def accept(self, *texts: str) -> Token | None:
         """Take the next token if it is one of these words or marks."""
         if self._words[self.index] in texts:

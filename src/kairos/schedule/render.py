@@ -74,11 +74,11 @@ def _calendar(rule: Calendar, schedule: Schedule) -> str:
         window = "" if whole else f" from {clock(times.opens)} to {clock(times.closes)}"
         return f"every {duration(times.every)}{window} {days_text(rule.days, rule.step, True)}".rstrip()
     if isinstance(times, Hourly):
-        return f"{_hourly(times, rule, schedule)} {days_text(rule.days, rule.step, True)}".rstrip()
+        return f"{_hourly(times, schedule)} {days_text(rule.days, rule.step, True)}".rstrip()
     assert_never(times)
 
 
-def _hourly(times: Hourly, rule: Calendar, schedule: Schedule) -> str:
+def _hourly(times: Hourly, schedule: Schedule) -> str:
     plain = _plain_step(times)
     if plain is not None and _starts_on_a_tick(plain, times, schedule):
         return f"every {duration(plain)}"

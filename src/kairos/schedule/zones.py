@@ -11,6 +11,20 @@ from zoneinfo import ZoneInfo, available_timezones
 from .places import ABBREVIATIONS, LEGACY, PLACES
 
 EPOCH_ORDINAL = 719_163  # 1970-01-01
+# Last parts of zone names that are words before they are places.
+NOT_CITIES = {
+    "easter",
+    "west",
+    "south",
+    "north",
+    "act",
+    "center",
+    "general",
+    "acre",
+    "wake",
+    "midway",
+    "currie",
+}
 FIXED = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
 
 
@@ -42,7 +56,7 @@ def _cities() -> dict[str, str]:
         region, _, city = name.rpartition("/")
         if region and region not in ("Etc", "SystemV", "US", "Canada", "Brazil", "Mexico", "Chile"):
             found.setdefault(city.replace("_", " ").lower(), set()).add(name)
-    return {city: names.pop() for city, names in found.items() if len(names) == 1}
+    return {city: names.pop() for city, names in found.items() if len(names) == 1 and city not in NOT_CITIES}
 
 
 @lru_cache(maxsize=4096)

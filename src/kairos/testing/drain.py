@@ -90,9 +90,6 @@ class _Inline:
     def add(self, claim: Claim) -> None:
         self._claims.append(claim)
 
-    def load_of(self, queue: str) -> int:
-        return 0
-
     # What the executor asks on behalf of a step
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:

@@ -86,10 +86,6 @@ class Executor:
     def load(self) -> int:
         return len(self.running) + len(self._buffer)
 
-    def load_of(self, queue: str) -> int:
-        running = sum(1 for each in self.running.values() if each.claim.queue == queue)
-        return running + sum(1 for claim in self._buffer if claim.queue == queue)
-
     def add(self, claim: Claim, *, first: bool = False) -> None:
         """Queue a claim for the next free lane."""
         if first:
@@ -119,8 +115,11 @@ class Executor:
         if running is not None and running.claim.lease == lease:
             log.error("lease lost while running", job=job_id)
             running.lost = True
+            self._leases.drop(running.claim)
             running.stop()
-        self._buffer = deque(claim for claim in self._buffer if (claim.id, claim.lease) != (job_id, lease))
+        for claim in [each for each in self._buffer if (each.id, each.lease) == (job_id, lease)]:
+            self._buffer.remove(claim)
+            self._leases.drop(claim)
 
     async def finish(self, grace: float) -> None:
         """Let what runs come to its end; after `grace` seconds, interrupt it."""

@@ -99,7 +99,7 @@ class Flusher(Loop):
             self._waiting[:0] = batch
             self._singly += len(batch)
         elif batch[0].is_verdict:
-            self._leases.drop(batch[0].claim.id, batch[0].claim.lease)  # the reaper has the last word
+            self._leases.drop(batch[0].claim)  # the reaper has the last word
         else:
             verdict = failure(batch[0].claim, error)
             verdict.is_verdict = True
@@ -122,7 +122,7 @@ class Flusher(Loop):
             if row["status"] == _EXECUTING:
                 self._run_ahead(settlement, row["lease"])
                 continue
-            self._leases.drop(claim.id, claim.lease)
+            self._leases.drop(claim)
             if claim.key is not None:
                 keys.add(claim.key)
         if keys:
@@ -132,7 +132,7 @@ class Flusher(Loop):
 
     def _missing(self, settlement: Settlement, sent_before: bool) -> None:
         claim = settlement.claim
-        self._leases.drop(claim.id, claim.lease)
+        self._leases.drop(claim)
         if sent_before:
             # Most likely the first sending was committed and only its answer was lost. If that was a
             # run-ahead, the row is ours still, and nobody runs it.
@@ -161,7 +161,7 @@ class Flusher(Loop):
             rows = await unit.commit(lambda: settle_all(self._worker, [settlement]))
         except PASSING as error:
             log.warning("a commit is in doubt", job=settlement.claim.id, error=str(error))
-            self._leases.drop(settlement.claim.id, settlement.claim.lease)
+            self._leases.drop(settlement.claim)
             self.failed(error)
             return
         await self._acknowledge([settlement], rows)

@@ -47,10 +47,16 @@ class Guardian:
         self._on_cancelled = on_cancelled
         self.process: asyncio.subprocess.Process | None = None
 
+    async def start(self) -> None:
+        """From here on, this process may die: what it picks is handed back."""
+        self.process = await self._start()
+
     async def run(self) -> None:
         while True:
             try:
-                self.process = await self._start()
+                if self.process is None or self.process.returncode is not None:
+                    await self.start()
+                assert self.process is not None
                 await self._listen(self.process)
                 await self.process.wait()
                 log.error("the keeper died and is started again", code=self.process.returncode)

@@ -21,6 +21,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+# A service manager tells every process of the service to stop: the worker decides what that means. At once,
+# before the imports that take long.
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: None)
+
 import psycopg
 from psycopg import RawCursor
 from psycopg.rows import dict_row
@@ -147,6 +152,4 @@ def _say(message: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    # A service manager tells every process of the service to stop: the worker decides what that means.
-    signal.signal(signal.SIGTERM, lambda *_: None)
     Keeper(json.loads(sys.stdin.readline())).run()

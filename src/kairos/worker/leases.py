@@ -6,6 +6,7 @@ import mmap
 import os
 import struct
 import tempfile
+from collections import Counter
 
 from kairos.worker.claim import Claim
 
@@ -22,10 +23,15 @@ class Leases:
         self._memory = mmap.mmap(self.fd, capacity * SLOT.size)
         self._free = list(range(capacity - 1, -1, -1))
         self._slots: dict[int, tuple[int, int]] = {}
+        self._of_queue: Counter[str] = Counter()
 
     def hold(self, claim: Claim) -> None:
         known = self._slots.get(claim.id)
-        place = self._free.pop() if known is None else known[0]
+        if known is None:
+            place = self._free.pop()
+            self._of_queue[claim.queue] += 1
+        else:
+            place = known[0]
         self._slots[claim.id] = place, claim.lease
         SLOT.pack_into(self._memory, place * SLOT.size, claim.id, claim.lease, 0)
 
@@ -38,13 +44,17 @@ class Leases:
         known = self._slots.get(claim.id)
         return known is not None and known[1] == claim.lease
 
-    def drop(self, job_id: int, lease: int) -> None:
+    def drop(self, claim: Claim) -> None:
         """Forget a lease; a younger one of the same job stays."""
-        known = self._slots.get(job_id)
-        if known is not None and known[1] == lease:
-            del self._slots[job_id]
-            SLOT.pack_into(self._memory, known[0] * SLOT.size, 0, 0, 0)
-            self._free.append(known[0])
+        if self.holds(claim):
+            place, _ = self._slots.pop(claim.id)
+            self._of_queue[claim.queue] -= 1
+            SLOT.pack_into(self._memory, place * SLOT.size, 0, 0, 0)
+            self._free.append(place)
+
+    def held_of(self, queue: str) -> int:
+        """How many jobs of a queue are this worker's: claimed, running or not yet committed."""
+        return self._of_queue[queue]
 
     @property
     def ids(self) -> list[int]:

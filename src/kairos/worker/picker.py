@@ -217,7 +217,7 @@ class Picker(Loop):
     def _room(self, queue: str) -> int:
         local = self._local[queue]
         room = self._total_room()
-        return room if local is None else min(room, local - self._executor.load_of(queue))
+        return room if local is None else min(room, local - self._leases.held_of(queue))
 
 
 class Pace:

@@ -143,6 +143,7 @@ class Worker:
             Pruner(store, duration(settings.retention, "retention")),
             self.picker,
         ]
+        await self._guardian.start()  # before anything is picked
         self._tasks = [asyncio.create_task(self._guardian.run(), name="keeper")]
         self._tasks += [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
         for task in self._tasks:
@@ -227,7 +228,6 @@ class Worker:
         gone on with its next step, since the keeper looked.
         """
         for job_id, lease in leases:
-            self._leases.drop(job_id, lease)
             self.executor.lose(job_id, lease)
 
     def _cancel_all(self, job_ids: list[int]) -> None:

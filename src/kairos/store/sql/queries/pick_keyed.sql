@@ -1,47 +1,52 @@
 -- pick_keyed: runnable -> executing for the heads of locked keys; puts the others met behind them on hold.
 -- Guard: a free place of the key, and the head of its line; gen_durable_key_holder makes a second holder
--- uncommittable. Index: gen_durable_key_line, gen_durable_key_holder.
-with places as materialized (
-  select k.key, slot.number as slot, row_number() over (partition by k.key order by slot.number) as place
+-- uncommittable. Never waits. Rows are found by arrays of ids: joined to the heads, whose number the planner cannot
+-- guess, it would read the whole table. Index: gen_durable_pkey, gen_durable_key_line, gen_durable_key_holder.
+with allowed as materialized (
+  select coalesce((select q.key_concurrency from kairos.queues q where q.name = $5), 1) as places
+), free as materialized (
+  select k.key, slot.number as slot, allowed.places - cardinality(r.taken) as room,
+    row_number() over (partition by k.key order by slot.number) as place
   from unnest($1::text[]) as k (key)
-  cross join generate_series(
-    0, coalesce((select q.key_concurrency from kairos.queues q where q.name = $5), 1) - 1
-  ) as slot (number)
-  where not exists (
-    select from kairos.gen_durable e
-    where e.partition_key = k.key and e.status = 'executing' and e.key_slot = slot.number
-  )
+  cross join allowed
+  cross join lateral (
+    select array(
+      select e.key_slot from kairos.gen_durable e where e.partition_key = k.key and e.status = 'executing'
+    ) as taken
+  ) r
+  cross join lateral generate_series(0, allowed.places - 1) as slot (number)
+  where slot.number <> all (r.taken)
 ), heads as materialized (
-  select h.id, p.key, p.slot
-  from (select key, count(*) as free from places group by key) f
-  cross join lateral kairos.key_heads(f.key, f.free::int) h
-  join places p on p.key = f.key and p.place = h.place
+  -- By room, not only by free places: a limit may have been lowered under those that run.
+  select h.id, f.slot
+  from (select key, room from free where place = 1 and room > 0) k
+  cross join lateral kairos.key_heads(k.key, k.room) h
+  join free f on f.key = k.key and f.place = h.place
 ), takable as materialized (
-  select g.id, h.slot from heads h join kairos.gen_durable g on g.id = h.id
-  where h.id = any ($2::bigint[]) and g.status = 'runnable' and g.eligible_at <= kairos.now()
-  order by g.id
-  for no key update of g skip locked
+  select g.id from kairos.gen_durable g
+  where g.id = any (array(select h.id from heads h where h.id = any ($2::bigint[])))
+    and g.status = 'runnable' and g.eligible_at <= kairos.now()
+  for no key update skip locked
 ), behind as materialized (
   select g.id from kairos.gen_durable g
   where g.id = any ($2::bigint[]) and g.partition_key = any ($1::text[])
-    and g.status = 'runnable' and not g.held and g.id not in (select id from heads)
-  order by g.id
+    and g.status = 'runnable' and not g.held and g.id <> all (array(select h.id from heads h))
   for no key update skip locked
 ), waiting as materialized (
-  select g.id from heads h join kairos.gen_durable g on g.id = h.id
-  where g.held and g.status = 'runnable' and g.id <> all ($2::bigint[])
-  for no key update of g skip locked
-), opened as (
-  update kairos.gen_durable g set held = false from waiting w where g.id = w.id
-), held as (
-  update kairos.gen_durable g set held = true from behind b where g.id = b.id
+  select g.id from kairos.gen_durable g
+  where g.id = any (array(select h.id from heads h where h.id <> all ($2::bigint[])))
+    and g.status = 'runnable' and g.held
+  for no key update skip locked
+), moved as (
+  update kairos.gen_durable g set held = not g.held
+  where g.id = any (array(select id from behind union all select id from waiting))
 ), claimed as (
   update kairos.gen_durable g set
-    status = 'executing', held = false, key_slot = t.slot, lease = g.lease + 1, locked_by = $3,
-    lease_expires_at = kairos.now() + $4::interval, started_at = coalesce(g.started_at, kairos.now()),
-    picked_at = kairos.now(), updated_at = kairos.now(),
+    status = 'executing', held = false, key_slot = (select h.slot from heads h where h.id = g.id),
+    lease = g.lease + 1, locked_by = $3, lease_expires_at = kairos.now() + $4::interval,
+    started_at = coalesce(g.started_at, kairos.now()), picked_at = kairos.now(), updated_at = kairos.now(),
     unique_key = case when g.unique_scope = '{runnable}' then null else g.unique_key end
-  from takable t where g.id = t.id
+  where g.id = any (array(select t.id from takable t))
   returning g.id, g.lease, g.fsm, g.fsm_version, g.step, g.state, g.attempt, g.partition_key, g.awaits, g.reply_to,
     g.signalled, g.reaps, g.max_reaps, g.priority, g.eligible_at
 )

@@ -1,6 +1,7 @@
 -- reap_jobs: executing -> runnable (attempt + 1) where the lease expired, or where its worker is known dead;
 -- -> failed once it was lost more often than max_reaps allows. `handle` is not called.
--- Guard: lease_expires_at <= now, the complement of renew_leases. Index: gen_durable_lease.
+-- Guard: lease_expires_at <= now, the complement of renew_leases. Its time stays, and so does its place in the line.
+-- Index: gen_durable_lease.
 -- $1 limit, $2 the dead worker or null, $3 who reaps.
 -- Never waits: a job that ends here and whose reply goes to one that is in use is left for the next sweep.
 with due as materialized (
@@ -8,7 +9,8 @@ with due as materialized (
     case when g.cancel_requested_at is not null or g.reaps >= g.max_reaps then g.reply_to end as reply_to
   from kairos.gen_durable g
   where g.status = 'executing'
-    and case when $2::text is null then g.lease_expires_at <= kairos.now() else g.locked_by = $2::text end
+    and g.lease_expires_at <= case when $2::text is null then kairos.now() else 'infinity' end
+    and ($2::text is null or g.locked_by = $2::text)
   order by g.lease_expires_at
   limit $1::int
   for no key update skip locked
@@ -28,7 +30,7 @@ with due as materialized (
     error_code = case when g.reaps >= g.max_reaps then 'WORKER_LOST' else g.error_code end,
     last_error = case when g.reaps >= g.max_reaps
       then 'its worker was lost ' || (g.reaps + 1) || ' times while running step ' || g.step else g.last_error end,
-    attempt = g.attempt + 1, reaps = g.reaps + 1, eligible_at = kairos.now(),
+    attempt = g.attempt + 1, reaps = g.reaps + 1,
     locked_by = null, lease_expires_at = null, updated_at = kairos.now()
   from lost where g.id = lost.id
   returning g.id, g.status, g.queue, g.step, g.attempt, g.partition_key, g.last_error, lost.locked_by, g.picked_at

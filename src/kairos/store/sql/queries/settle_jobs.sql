@@ -41,7 +41,8 @@ with outcome as materialized (
     result = coalesce(o.result::jsonb, g.result),
     attempt = case o.verb when 'next' then 0 when 'replay' then g.attempt + 1 when 'retry' then g.attempt + 1
                           else g.attempt end,
-    eligible_at = case when o.goes_on
+    -- What is handed back unrun keeps its place in the line.
+    eligible_at = case when o.goes_on and (o.verb <> 'release' or o.delay > 0)
       then kairos.now() + coalesce(o.delay, 0) * interval '1 microsecond' else g.eligible_at end,
     error_code = case o.verb when 'next' then null when 'done' then null else coalesce(o.error_code, g.error_code) end,
     last_error = case o.verb when 'next' then null when 'done' then null when 'release' then g.last_error
