@@ -5,23 +5,24 @@
 with allowed as materialized (
   select coalesce((select q.key_concurrency from kairos.queues q where q.name = $5), 1) as places
 ), free as materialized (
-  select k.key, slot.number as slot, allowed.places - cardinality(r.taken) as room,
-    row_number() over (partition by k.key order by slot.number) as place
+  -- No more than the room that is left: a limit may have been lowered under those that run.
+  select k.key, array(
+    select slot from generate_series(0, a.places - 1) as slot
+    where slot <> all (r.taken)
+    order by slot limit greatest(0, a.places - cardinality(r.taken))
+  ) as slots
   from unnest($1::text[]) as k (key)
-  cross join allowed
+  cross join allowed a
   cross join lateral (
     select array(
       select e.key_slot from kairos.gen_durable e where e.partition_key = k.key and e.status = 'executing'
     ) as taken
   ) r
-  cross join lateral generate_series(0, allowed.places - 1) as slot (number)
-  where slot.number <> all (r.taken)
 ), heads as materialized (
-  -- By room, not only by free places: a limit may have been lowered under those that run.
-  select h.id, f.slot
-  from (select key, room from free where place = 1 and room > 0) k
-  cross join lateral kairos.key_heads(k.key, k.room) h
-  join free f on f.key = k.key and f.place = h.place
+  select h.id, f.slots[h.place] as slot
+  from free f
+  cross join lateral kairos.key_heads(f.key, cardinality(f.slots)) h
+  where cardinality(f.slots) > 0
 ), takable as materialized (
   select g.id from kairos.gen_durable g
   where g.id = any (array(select h.id from heads h where h.id = any ($2::bigint[])))
@@ -42,11 +43,11 @@ with allowed as materialized (
   where g.id = any (array(select id from behind union all select id from waiting))
 ), claimed as (
   update kairos.gen_durable g set
-    status = 'executing', held = false, key_slot = (select h.slot from heads h where h.id = g.id),
-    lease = g.lease + 1, locked_by = $3, lease_expires_at = kairos.now() + $4::interval,
-    started_at = coalesce(g.started_at, kairos.now()), picked_at = kairos.now(), updated_at = kairos.now(),
+    status = 'executing', held = false, key_slot = h.slot, lease = g.lease + 1, locked_by = $3,
+    lease_expires_at = kairos.now() + $4::interval, started_at = coalesce(g.started_at, kairos.now()),
+    picked_at = kairos.now(), updated_at = kairos.now(),
     unique_key = case when g.unique_scope = '{runnable}' then null else g.unique_key end
-  where g.id = any (array(select t.id from takable t))
+  from heads h where h.id = g.id and g.id = any (array(select t.id from takable t))
   returning g.id, g.lease, g.fsm, g.fsm_version, g.step, g.state, g.attempt, g.partition_key, g.awaits, g.reply_to,
     g.signalled, g.reaps, g.max_reaps, g.priority, g.eligible_at
 )
