@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tempfile
@@ -152,7 +153,12 @@ def _run(url: str, script: str, transactions: int, clients: int) -> float:
             parts.path.lstrip("/"),
         ]
         done = subprocess.run(
-            [pgbench() or "pgbench", *options, *server], capture_output=True, text=True, check=False
+            [pgbench() or "pgbench", *options, *server],
+            env=os.environ
+            | {"PGOPTIONS": " ".join(f"-c {name}={value}" for name, value in floor.PLANS.items())},
+            capture_output=True,
+            text=True,
+            check=False,
         )
     if done.returncode != 0 or not (found := re.search(r"tps = ([\d.]+)", done.stdout)):
         raise RuntimeError(f"pgbench failed: {done.stderr[-2000:]}")

@@ -179,7 +179,7 @@ def trigger(name: str) -> Verb[int]:
 def backfill(name: str, start: datetime, end: datetime) -> Verb[list[int]]:
     """Fire the ticks in (start, end] that were never decided; answers the ids of the jobs made."""
     schedule = yield from get(name)
-    plan = when(schedule.sentence, tz=schedule.tz)
+    plan = Plan.of(schedule.sentence)
     wanted = plan.between(start, end)
     if not wanted:
         return []
@@ -261,7 +261,7 @@ def _pause(name: str, paused: bool, reason: str | None) -> Generator[Query | Pau
 
 
 def _schedule(row: Row) -> Schedule:
-    plan = when(row["sentence"], tz=row["tz"])
+    plan = Plan.of(row["sentence"])
     after = max(row["now"], row["cursor_at"])
     upcoming = plan.ticks(after=after, limit=5) if row["next_tick_at"] is not None else []
     if row["ticks_left"] is not None:

@@ -166,6 +166,9 @@ def cancel(job_id: int, *, reason: str | None = None, actor: str | None = None) 
         raise _refused(job_id, found[0]["state"], JobState.CANCELLED)
     if found[0]["running"]:
         yield Query("notify_cancel", (str(job_id),))
+    if (key := found[0]["leaves_line"]) is not None:
+        opened = yield Query("open_keys", ([key],))
+        yield Query("notify_queues", ([row["queue"] for row in opened],))
     return (yield from get(job_id))
 
 

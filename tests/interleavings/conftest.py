@@ -8,7 +8,10 @@ import pytest
 from tests.interleavings.explorer import Explorer, Outcome, explorer
 from tests.interleavings.laws import hold
 from tests.interleavings.stepping import Session
+from tests.emptied import database, kept_database, quiet
 from tests.rig import Rig, rig
+
+__all__ = ["database", "kept_database", "quiet"]
 
 
 @pytest.fixture

@@ -4,7 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.emptied import database, kept_database, quiet
 from tests.rig import Rig, rig
+
+__all__ = ["database", "kept_database", "quiet"]
 
 
 @pytest.fixture

@@ -124,7 +124,15 @@ def test_legacy_names_of_zones_read_back(zone):
 
 def test_a_long_text_is_refused():
     with pytest.raises(IntentError, match="at most"):
-        when("every day at 9am and " * 100, now=NOW)
+        when("every day at 9am and " * 1_000, now=NOW)
+
+
+def test_a_schedule_of_very_many_times_reads_back():
+    for text in ("at minutes 1 to 59 past hours 0 to 23 every day", "1-59/2 1-23/2 1-31/2 1-11 *"):
+        plan = when(text, now=NOW)
+        assert Plan.of(plan.sentence) == plan
+    plan = when("every day 00:30 to 23:30 on minutes 0 to 58", now=NOW)
+    assert Plan.of(plan.sentence) == plan
 
 
 def test_the_folder_is_pure():

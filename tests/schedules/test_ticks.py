@@ -222,3 +222,12 @@ async def test_a_job_may_say_when_in_words(app):
     assert job.run_at == datetime(2026, 12, 24, 17, tzinfo=UTC)
     with pytest.raises(BadRequest, match="more than once"):
         app.report.options(when="every day at 9am")
+
+
+async def test_a_schedule_that_has_come_to_its_end_can_still_be_read(app):
+    await add(app, "2026-03-02 13:00")
+    await app.clock.move("2h")
+    await fire_all(app)
+    ended = await app.schedules.get("report")
+    assert (ended.next_tick_at, ended.next_ticks) == (None, ())
+    assert (await outcome(app))[0] == 1

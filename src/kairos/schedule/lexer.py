@@ -28,7 +28,7 @@ TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
-MAX_LENGTH = 500
+MAX_LENGTH = 20_000  # a canonical sentence that lists many times is long, and must read back
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,10 @@ UNAVAILABLE: tuple[type[BaseException], ...] = (
     asyncpg.InsufficientPrivilegeError,
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
+    asyncpg.ObjectNotInPrerequisiteStateError,  # a lock that timed out, a database closed to connections
+    asyncpg.InvalidTransactionStateError,  # an idle session that was ended
+    asyncpg.InvalidCachedStatementError,  # the schema was changed under a prepared statement
+    asyncpg.OutdatedSchemaCacheError,
     psycopg.OperationalError,
     psycopg.errors.ReadOnlySqlTransaction,
     psycopg.errors.InsufficientPrivilege,

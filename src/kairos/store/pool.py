@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
@@ -185,10 +186,17 @@ class SyncStore:
             connection.close()
 
     def run(self, query: Query) -> Sequence[Row]:
-        try:
-            return self.on(self.open(), query)
-        except UNAVAILABLE as error:
-            raise unavailable(error) from error
+        """Run one statement by itself, retrying when Postgres picked it as a deadlock's victim."""
+        for attempt in range(_TRIES):
+            try:
+                return self.on(self.open(), query)
+            except RETRYABLE:
+                if attempt == _TRIES - 1:
+                    raise
+                time.sleep(0.005 * 2**attempt)
+            except UNAVAILABLE as error:
+                raise unavailable(error) from error
+        raise AssertionError("unreachable")
 
     def on(self, connection: psycopg.Connection, query: Query) -> Sequence[Row]:
         with RawCursor(connection, row_factory=dict_row) as cursor:

@@ -92,6 +92,8 @@ class Executor:
             self._buffer.appendleft(claim)
         else:
             self._buffer.append(claim)
+        if self.stopping:
+            return  # nothing is begun any more: it will be given back
         while self._idle:
             waiter = self._idle.popleft()
             if not waiter.done():

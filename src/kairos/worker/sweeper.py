@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from kairos.fsm.lifecycle import STORED, JobState
 from kairos.store.pool import AsyncStore
-from kairos.store.query import Query
+from kairos.store.query import Query, Row
 from kairos.worker.flusher import open_keys
 from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
@@ -74,16 +74,14 @@ class Sweeper(Loop):
         for row in rows:
             poisoned = row["status"] == STORED[JobState.FAILED]
             log.error("a job was lost too often" if poisoned else "a lease expired", job=row["id"])
-        if keys := sorted({row["partition_key"] for row in rows if row["partition_key"] is not None}):
-            await open_keys(self._store, keys)
-        if rows:
-            self._freed()
+        await self._let_in(rows)
         return len(rows) == BATCH
 
     async def _expire(self) -> bool:
         rows = await self._store.run(Query("expire_jobs", (BATCH,)))
         for row in rows:
             log.warning("a job expired", job=row["id"])
+        await self._let_in(rows)
         return len(rows) == BATCH
 
     async def _open_paid(self) -> bool:
@@ -93,6 +91,13 @@ class Sweeper(Loop):
             await open_keys(self._store, sorted(keys))
             self._freed()
         return len(keys) == _KEYS
+
+    async def _let_in(self, rows: Sequence[Row]) -> None:
+        """Jobs left their places: whoever is next in the lines of their keys may have its turn."""
+        if keys := sorted({row["partition_key"] for row in rows if row["partition_key"] is not None}):
+            await open_keys(self._store, keys)
+        if rows:
+            self._freed()
 
     async def _open_held(self) -> None:
         """The floor under `open_keys`: a few keys a time, round and round."""

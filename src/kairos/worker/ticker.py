@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from kairos.schedule import Plan, when
+from kairos.schedule import Plan
 from kairos.schedule.policies import Decision, Policy, decide
 from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.pool import AsyncStore, Connection
@@ -72,7 +72,7 @@ class Ticker:
 
 def take_turn(row: Row) -> Turn:
     """The pure part: which ticks have come since the cursor, what each policy makes of them, what is next."""
-    plan = plan_of(row["sentence"], row["tz"])
+    plan = plan_of(row["sentence"])
     now, ends_at = row["now"], row["ends_at"]
     after = max(row["cursor_at"], row["starts_at"]) if row["starts_at"] else row["cursor_at"]
     until = min(now, ends_at) if ends_at else now
@@ -103,9 +103,9 @@ def take_turn(row: Row) -> Turn:
 
 
 @lru_cache(maxsize=20_000)
-def plan_of(sentence: str, tz: str) -> Plan:
+def plan_of(sentence: str) -> Plan:
     """The plan of a stored sentence: every anchor in it is absolute, so it means today what it meant then."""
-    return when(sentence, tz=tz)
+    return Plan.of(sentence)
 
 
 def fire_query(turns: Sequence[Turn]) -> Query:

@@ -3,7 +3,7 @@
 -- What is set follows from the row itself and not from `target`: where the row changed while it was waited for,
 -- Postgres first holds the constraints against what becomes of the old one. Index: gen_durable_pkey.
 with family as materialized (
-  select g.id, g.status, g.eligible_at, g.completed_at
+  select g.id, g.status, g.eligible_at, g.completed_at, g.partition_key
   from kairos.gen_durable g
   where g.id = any (array[$1::bigint, (select c.reply_to from kairos.gen_durable c where c.id = $1::bigint)])
   order by g.id
@@ -27,5 +27,6 @@ with family as materialized (
   from cancelled c join target t on t.id = c.id where c.status = 'cancelled'
 )
 select t.id, t.completed_at is null as live, t.status = 'executing' as running,
-       kairos.job_state(t.status, t.eligible_at, kairos.now()) as state
+       kairos.job_state(t.status, t.eligible_at, kairos.now()) as state,
+       case when t.status = 'runnable' then t.partition_key end as leaves_line
 from target t

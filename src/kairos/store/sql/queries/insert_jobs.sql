@@ -1,7 +1,8 @@
 -- insert_jobs: nothing -> runnable, a batch in one statement; a taken unique key inserts nothing.
 -- Guard: the unique index on unique_guard, which sees both the table and the batch itself. Ids follow the order of
 -- the batch; rows go in by the order of their unique keys, so that two batches take them in the same order.
--- Index: gen_durable_held (a row behind a line of held rows joins the line and stays out of the pick index).
+-- A row that is due and behind another of its key joins the line on hold, out of the pick index; if that line runs
+-- empty while it is inserted, the sweep lets it in. Index: gen_durable_held, gen_durable_key_line.
 with input as materialized (
   select
     nextval('kairos.gen_durable_id_seq') as id, u.*,
@@ -25,6 +26,10 @@ with input as materialized (
 ), behind as (
   select l.id from line l
   where l.place > 1 or exists (
+    select from kairos.gen_durable g
+    where g.partition_key = l.partition_key and g.status = 'runnable'
+      and g.priority = l.priority and g.eligible_at <= l.eligible_at
+  ) or exists (
     select from kairos.gen_durable g
     where g.partition_key = l.partition_key and g.status = 'runnable' and g.held
       and (g.priority, g.eligible_at) <= (l.priority, l.eligible_at)

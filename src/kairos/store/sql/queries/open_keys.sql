@@ -10,11 +10,10 @@ with heads as materialized (
   where r.running = 0 or r.running < (
     select max(q.key_concurrency) from kairos.queues q
   )
-), line as (
-  select g.id from heads h join kairos.gen_durable g on g.id = h.id
-  where g.held and g.status = 'runnable'
-  order by g.id
-  for no key update of g skip locked
+), line as materialized (
+  select g.id from kairos.gen_durable g
+  where g.id = any (array(select h.id from heads h)) and g.held and g.status = 'runnable'
+  for no key update skip locked
 )
-update kairos.gen_durable g set held = false from line where g.id = line.id
+update kairos.gen_durable g set held = false where g.id = any (array(select line.id from line))
 returning g.queue
