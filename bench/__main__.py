@@ -15,6 +15,7 @@ from pathlib import Path
 from bench.database import Databases
 from bench.peer import KNOWN, Peer
 from bench.plan import PARTS
+from bench.processes import flush_ms
 from bench.report import print_report
 from bench.size import FULL, QUICK, Figures
 
@@ -31,10 +32,10 @@ def main(arguments: list[str] | None = None) -> None:
     names = _named(parser, "peer", chosen.peers, KNOWN)
     size = QUICK if chosen.quick else FULL
     if chosen.rounds:
-        size = replace(size, rounds=chosen.rounds)
+        size = replace(size, rounds=chosen.rounds, backlog_rounds=chosen.rounds, enqueue_rounds=chosen.rounds)
     figures: Figures = {}
     failed = False
-    began, load = time.monotonic(), os.getloadavg()[0]
+    began, load, flushes = time.monotonic(), [os.getloadavg()[0]], [flush_ms()]
     with ExitStack() as stack:
         databases = stack.enter_context(Databases(size.scale))
         peers = []
@@ -52,10 +53,12 @@ def main(arguments: list[str] | None = None) -> None:
             except Exception:  # noqa: BLE001 (the parts that were measured are worth showing all the same)
                 traceback.print_exc()
                 failed = True
+            load.append(os.getloadavg()[0])
+            flushes.append(flush_ms())
     figures["machine"] = {
         "cores": os.cpu_count(),
-        "load before": load,
-        "load after": os.getloadavg()[0],
+        "load": load,
+        "flush ms": flushes,
         "seconds": time.monotonic() - began,
     }
     print_report(figures)

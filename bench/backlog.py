@@ -50,7 +50,7 @@ def backlog(databases: Databases, size: Size) -> Figures:
 
 
 def _others(databases: Databases, size: Size) -> dict[str, Callable[[str], float]]:
-    seconds = size.seconds / 2
+    seconds = size.seconds
     return {
         "enqueue one by one, jobs/s": lambda kind: measures.enqueue(
             databases, measures.KAIROS, "one", seconds, kind
@@ -83,7 +83,8 @@ def _drains(databases: Databases, size: Size, kind: str, processes: int) -> Figu
 
 
 def _ratio(turns: dict[str, list[Any]]) -> Figures:
-    pairs = zip(turns["backlog"], turns["without"], strict=True)
+    ratios = [one / other for one, other in zip(turns["backlog"], turns["without"], strict=True)]
     return {name: median(found) for name, found in turns.items()} | {
-        "ratio": median(one / other for one, other in pairs)
+        "ratio": median(ratios),
+        "ratio, spread": [min(ratios), max(ratios)],
     }

@@ -22,16 +22,16 @@ def enqueue(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     figures: Figures = {}
     for kind in ("one", "bulk"):
         turns = in_turns(
-            size.rounds,
+            size.enqueue_rounds,
             kairos=lambda kind=kind: measures.enqueue(databases, measures.KAIROS, kind, size.seconds),
             floor=lambda kind=kind: measures.enqueue(databases, measures.FLOOR, kind, size.seconds),
             **{peer.name: lambda peer=peer, kind=kind: peer.enqueue(kind, size.seconds) for peer in peers},
         )
         figures[kind] = summary(turns)
         if limit.pgbench():
-            batch, transactions = (1, 1_000) if kind == "one" else (1_000, 40)
+            batch, transactions = (1, 500) if kind == "one" else (1_000, 20)
             figures[kind]["limit"] = median(
-                limit.enqueue(databases, batch, 1, transactions) for _ in range(size.rounds)
+                limit.enqueue(databases, batch, 1, transactions) for _ in range(size.enqueue_rounds)
             )
     return figures
 

@@ -6,8 +6,11 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,3 +108,15 @@ def rss(pid: int) -> float:
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024
     return 0.0
+
+
+def flush_ms(times: int = 40) -> float:
+    """What one commit waits for at this moment: 8 kB written and flushed to the disk the databases are on."""
+    took = []
+    with tempfile.TemporaryFile(prefix="kairos-bench-") as file:
+        for _ in range(times):
+            began = time.perf_counter()
+            os.pwrite(file.fileno(), bytes(8192), 0)
+            os.fdatasync(file.fileno())
+            took.append(1000 * (time.perf_counter() - began))
+    return median(took)

@@ -11,28 +11,35 @@ COLUMNS = ("kairos", "floor", "ratio", "limit", "own statements")
 
 
 def print_report(figures: dict[str, Any]) -> None:
-    console = Console(width=130) if not Console().is_terminal else Console()
+    console = Console(width=150) if not Console().is_terminal else Console()
     for table in (_main(figures), *(make(figures) for make in (_backlog, _schedules, _cost))):
         if table is not None and table.row_count:
             console.print(table)
     if machine := figures.get("machine"):
+        load, flushes = machine["load"], machine["flush ms"]
         console.print(
-            f"{machine['cores']} cores, {machine['seconds']:.0f} s; load {machine['load before']:.1f} before and "
-            f"{machine['load after']:.1f} after. Read the ratios; with other work on the machine, not too closely."
+            f"{machine['cores']} cores, {machine['seconds']:.0f} s; load {min(load):.1f} to {max(load):.1f}; a flush of the "
+            f"disk took {min(flushes):.2f} to {max(flushes):.2f} ms. In parentheses: the least and the greatest ratio of the "
+            "rounds. A ratio whose range holds 1 says nothing, and one without a range was measured once."
         )
 
 
 def _main(figures: dict[str, Any]) -> Table:
     rows = _rows(figures)
     peers = sorted(
-        {name.removeprefix("ratio to ") for _, row in rows for name in row if name.startswith("ratio to ")}
+        {
+            name.removeprefix("ratio to ")
+            for _, row in rows
+            for name in row
+            if name.startswith("ratio to ") and not name.endswith("spread")
+        }
     )
     columns = [*COLUMNS, *(column for peer in peers for column in (peer, f"ratio to {peer}"))]
     table = Table("", *columns, title="Kairos beside the floor and the database's own limit")
     for column in table.columns[1:]:
         column.justify = "right"
     for label, row in rows:
-        table.add_row(label, *(_number(row.get(column)) for column in columns))
+        table.add_row(label, *(_cell(row, column) for column in columns))
     return table
 
 
@@ -60,7 +67,7 @@ def _backlog(figures: dict[str, Any]) -> Table | None:
         column.justify = "right"
     for measure, kinds in figures["backlog"].items():
         for kind, row in kinds.items():
-            table.add_row(measure, kind, *(_number(row.get(column)) for column in columns))
+            table.add_row(measure, kind, *(_cell(row, column) for column in columns))
     return table
 
 
@@ -92,6 +99,11 @@ def _cost(figures: dict[str, Any]) -> Table | None:
     for name, count in sorted(statements["idle by second"].items(), key=lambda item: -item[1]):
         table.add_row(f"  {name}", f"{count:.2f}")
     return table
+
+
+def _cell(row: dict[str, Any], column: str) -> str:
+    low, high = row.get(f"{column}, spread", (0, 0))
+    return _number(row.get(column)) + (f" ({low:.2f}–{high:.2f})" if high > low else "")
 
 
 def _number(value: Any) -> str:

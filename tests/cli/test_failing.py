@@ -148,10 +148,17 @@ def test_what_a_job_says_cannot_move_the_cursor_or_pass_for_markup(kairos: Termi
     assert kairos("jobs", "show", 1, "--json").json["job"]["cancelReason"] == evil
 
 
-def test_a_reader_who_has_seen_enough_meets_no_traceback() -> None:
+@pytest.mark.parametrize("unbuffered", ["1", ""])
+def test_a_reader_who_has_seen_enough_meets_no_traceback(unbuffered: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing) as nobody:
-        command = [KAIROS, "lifecycle", "--json"]
-        done = subprocess.run(command, stdout=nobody, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            [KAIROS, "lifecycle", "--mermaid"],
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert (done.returncode, done.stderr) == (1, "")

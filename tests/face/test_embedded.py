@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +21,8 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder.chmod(0o755)
     monkeypatch.chdir(folder)
     yield folder
+    monkeypatch.chdir("/")
+    shutil.rmtree(folder)
 
 
 async def test_an_app_without_a_url_brings_its_own_database_and_finds_it_again(folder: Path) -> None:

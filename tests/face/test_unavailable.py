@@ -15,7 +15,6 @@ from kairos.errors import DatabaseUnavailable, KairosError
 GONE = [
     "postgresql://me:hunter2@127.0.0.1:1/nowhere",
     "postgresql://me:hunter2@/nowhere?host=/nonexistent",
-    "postgresql://me:hunter2@nonexistent.invalid/nowhere",
 ]
 
 

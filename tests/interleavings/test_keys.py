@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from kairos import verbs
+from kairos.store.query import drive
 from tests.interleavings.stepping import COMMIT, DIE, ROLLBACK, VANISH
 from tests.interleavings.world import asks, cancels, claimed, commits, picks, reaps, sends, session
 from tests.rig import Hand, call, done, go
@@ -47,6 +48,29 @@ async def test_two_pickers_of_two_queues_never_both_get_the_key(jobs, every_orde
         assert got in ([], prepare.line[:1])
 
     assert await every_order(prepare, check) > 20
+
+
+async def test_a_picker_with_an_old_view_of_the_line_does_not_get_the_key_too(jobs, every_order):
+    """What is head of the line changes, and is picked, while another picker has already looked."""
+
+    async def prepare():
+        await jobs.enqueue(**KEY)
+
+        async def overtakes(store):
+            await drive(verbs.enqueue(call(priority=-1, **KEY)), store.run)
+            hand = Hand(store, "w2")
+            await hand.picker.pick("default", 10)
+            return hand.claims
+
+        return {
+            "old": picks("w1", gated=("pick_keyed",)),
+            "new": session(overtakes, coarse=True),
+        }
+
+    async def check(result):
+        assert sum(len(claims) for claims in result.answers.values()) <= 1
+
+    assert await every_order(prepare, check) > 10
 
 
 @pytest.mark.parametrize("outcome", [done, go])

@@ -47,7 +47,7 @@ def test_whatever_is_accepted_comes_back_the_same(value: object) -> None:
         ({"when": datetime.now(UTC)}, "args.when"),
         (b"bytes", "args"),
         (Decimal(1), "args"),
-        (object(), "args"),
+        (..., "args"),
     ],
     ids=lambda value: repr(value)[:30],
 )

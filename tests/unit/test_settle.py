@@ -2,77 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from tests.unit.settling import BROKEN, Cart, Order, Slow, claim, decide, send
 
-from kairos import Await, Context, Done, Kairos, Next, Replay, Stop, step
+from kairos import Await, Context, Done, Next, Replay, Stop
 from kairos.errors import BadRequest, StepTimeout
 from kairos.fsm.lifecycle import STORED, TRANSITIONS, JobState, Status, Verb
 from kairos.machine.context import Signal
-from kairos.worker.claim import Claim
 from kairos.worker.settle import (
     MAX_STEPS_AHEAD,
-    Settlement,
     cancelled,
-    error_code,
-    error_text,
-    failure,
     release,
     settle,
 )
 
-app = Kairos()
 MINUTE = timedelta(minutes=1)
-
-
-class Cart(BaseModel):
-    items: int = 0
-
-
-@app.machine("order")
-class Order:
-    State = Cart
-
-    @step(initial=True, to=["ship"])
-    async def charge(self, ctx: Context[Cart]) -> Any: ...
-
-    @step
-    async def ship(self, ctx: Context[Cart]) -> Any: ...
-
-
-@app.machine("slow", run_ahead=False)
-class Slow:
-    @step
-    async def only(self, ctx: Context) -> Any: ...
-
-
-@app.job
-async def send(user: int) -> None: ...
-
-
-def claim(at: str = "charge", **changes: Any) -> Claim:
-    known = {"queue": "default", "id": 7, "lease": 3, "version": 1, "state": "{}", "attempt": 0}
-    values = known | {"action": "order", "step": at, "timed_out": (), "inbox": ()} | changes
-    return Claim(**{name: values.get(name) for name in inspect.signature(Claim).parameters})
-
-
-def decide(
-    returned: Any,
-    error: BaseException | None = None,
-    *,
-    action: Any = Order,
-    at: str | None = None,
-    **more: Any,
-) -> Settlement:
-    return settle(claim(at or action.machine.initial), action.machine, returned, error, **more)
-
-
-BROKEN = ValueError("no")
 
 
 @pytest.mark.parametrize(
@@ -145,78 +93,6 @@ def test_what_a_function_returns_is_its_result_and_an_outcome_is_an_outcome() ->
     assert decide(5, action=send).result == "5"
     assert decide(None, action=send).verb is Verb.DONE
     assert decide(Replay(), action=send).verb is Verb.REPLAY
-
-
-class Mute:
-    def __str__(self) -> str:
-        raise RuntimeError("mute")
-
-
-class MuteError(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError("mute")
-
-
-CIRCLE: dict[str, Any] = {}
-CIRCLE["again"] = CIRCLE
-
-
-@pytest.mark.parametrize(
-    ("returned", "code"),
-    [
-        (None, "BAD_OUTCOME"),
-        (5, "BAD_OUTCOME"),
-        ("ship", "BAD_OUTCOME"),
-        (Next, "BAD_OUTCOME"),
-        (Next("fly"), "UNKNOWN_STEP"),
-        (Next("charge"), "UNKNOWN_STEP"),
-        (Next(None), "UNKNOWN_STEP"),  # type: ignore[arg-type]
-        (Next([]), "TypeError"),  # type: ignore[arg-type]
-        (Await("a", timeout=1, then="fly"), "UNKNOWN_STEP"),
-        (Await("a", timeout="soon"), "INVALID"),
-        (Replay(delay=-1), "INVALID"),
-        (Next("ship", {"items": "many"}), "BAD_VALUE"),
-        (Next("ship", 5), "BAD_VALUE"),
-        (Replay(CIRCLE), "BAD_VALUE"),
-        (Done(float("nan")), "BAD_VALUE"),
-        (Done("\x00"), "BAD_VALUE"),
-        (Done(object()), "BAD_VALUE"),
-        (Done(CIRCLE), "BAD_VALUE"),
-        (Stop(Mute()), "RuntimeError"),
-    ],
-    ids=lambda value: repr(value)[:40] if not isinstance(value, Stop) else "mute",
-)
-def test_an_outcome_that_breaks_the_contract_is_a_named_failure(returned: Any, code: str) -> None:
-    made = decide(returned)
-    assert (made.verb, made.status, made.error_code) == (Verb.STOP, Status.FAILED, code)
-    assert made.error
-
-
-@pytest.mark.parametrize("action", [Order, send])
-@pytest.mark.parametrize("answer", [None, 5])
-def test_a_handle_that_answers_nonsense_is_a_named_failure_that_tells_the_first_error(
-    action: Any, answer: Any
-) -> None:
-    made = decide(answer, BROKEN, action=action)
-    assert (made.verb, made.status, made.error_code) == (Verb.STOP, Status.FAILED, "BAD_OUTCOME")
-    assert "ValueError: no" in (made.error or "")
-
-
-def test_a_state_that_holds_a_nan_anywhere_is_a_named_failure() -> None:
-    made = decide(Replay({"x": {"y": float("nan")}}), action=Slow)
-    assert (made.status, made.error_code) == (Status.FAILED, "BAD_VALUE")
-
-
-@pytest.mark.parametrize(
-    "error", [MuteError(), ValueError("a\x00b\ud800"), ValueError("é" * 9000), ValueError()]
-)
-def test_the_words_of_an_error_can_always_be_stored(error: Exception) -> None:
-    for made in (failure(claim(), error), decide(Stop(), error), decide(Replay(), error)):
-        assert made.error is not None
-        assert "\x00" not in made.error
-        assert 0 < len(made.error.encode()) <= 16_000
-    assert error_text(error).startswith(type(error).__name__)
-    assert error_code(error) == type(error).__name__
 
 
 def ctx(**more: Any) -> Context[Any]:

@@ -23,9 +23,8 @@ UNAVAILABLE: tuple[type[BaseException], ...] = (
     asyncpg.InvalidAuthorizationSpecificationError,
     asyncpg.InvalidCatalogNameError,
     asyncpg.ObjectNotInPrerequisiteStateError,  # a lock that timed out, a database closed to connections
-    asyncpg.InvalidTransactionStateError,  # an idle session that was ended
+    asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.InvalidCachedStatementError,  # the schema was changed under a prepared statement
-    asyncpg.OutdatedSchemaCacheError,
     psycopg.OperationalError,
     psycopg.errors.ReadOnlySqlTransaction,
     psycopg.errors.InsufficientPrivilege,

@@ -25,6 +25,8 @@ SyncConnection: TypeAlias = psycopg.Connection[Any]
 # limit costs more than the pick, and a plan made for yesterday's small table would scan today's large one.
 _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 
+# Our statements are short: one without an answer for so long went into a network that lost it.
+PATIENCE = 60.0
 # A deadlock is a bug to be counted, but never one to lose work over.
 _TRIES = 5
 
@@ -42,13 +44,19 @@ class AsyncStore:
         self.sql = statements(settings.schema)
         self._pool: asyncpg.Pool | None = None
         self._hasty: asyncpg.Connection | None = None
+        self._haste = asyncio.Lock()  # several workers may share an app
 
     async def open(self) -> None:
         if self._pool is not None:
             return
         try:
             self._pool = await asyncpg.create_pool(
-                self.url, min_size=1, max_size=self.settings.pool_size, reset=_keep_session, **self._options()
+                self.url,
+                min_size=1,
+                max_size=self.settings.pool_size,
+                reset=_keep_session,
+                command_timeout=PATIENCE,
+                **self._options(),
             )
         except UNREACHABLE as error:
             raise unreachable(error) from error
@@ -103,9 +111,12 @@ class AsyncStore:
         if not self.settings.prepare:
             return await self.run(query)
         try:
-            if self._hasty is None or self._hasty.is_closed():
-                self._hasty = await asyncpg.connect(self.url, **self._options(synchronous_commit="off"))
-            return await self.on(self._hasty, query)
+            async with self._haste:
+                if self._hasty is None or self._hasty.is_closed():
+                    self._hasty = await asyncpg.connect(
+                        self.url, command_timeout=PATIENCE, **self._options(synchronous_commit="off")
+                    )
+                return await self.on(self._hasty, query)
         except UNAVAILABLE as error:
             raise unavailable(error) from error
 

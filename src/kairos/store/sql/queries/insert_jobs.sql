@@ -24,16 +24,22 @@ with input as materialized (
   from input i
   where i.partition_key is not null and i.eligible_at <= kairos.now()
 ), behind as (
+  -- Probes by LATERAL, in the order of their index: an EXISTS may be hashed over every line there is, and where one
+  -- line is most of the table, a plain LIMIT looks for it row by row.
   select l.id from line l
-  where l.place > 1 or exists (
-    select from kairos.gen_durable g
+  left join lateral (
+    select g.id from kairos.gen_durable g
     where g.partition_key = l.partition_key and g.status = 'runnable'
       and g.priority = l.priority and g.eligible_at <= l.eligible_at
-  ) or exists (
-    select from kairos.gen_durable g
+    order by g.eligible_at limit 1
+  ) equal on true
+  left join lateral (
+    select g.id from kairos.gen_durable g
     where g.partition_key = l.partition_key and g.status = 'runnable' and g.held
       and (g.priority, g.eligible_at) <= (l.priority, l.eligible_at)
-  )
+    order by g.priority, g.eligible_at limit 1
+  ) held on true
+  where l.place > 1 or equal.id is not null or held.id is not null
 ), inserted as (
   insert into kairos.gen_durable (
     id, fsm, fsm_version, step, state, queue, priority, partition_key, ordered, held, eligible_at, expires_at,

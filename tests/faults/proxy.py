@@ -1,0 +1,157 @@
+"""A TCP proxy in front of Postgres that understands just enough of its protocol to break it where it hurts."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Self
+from urllib.parse import parse_qs, urlsplit
+
+Wanted = Callable[[str], bool]
+
+
+class Proxy:
+    """Each connection is passed on until it is told otherwise.
+
+    `cut()` closes what is open. `blackhole` swallows both directions and closes nothing, as a lost network does.
+    `cut_after(wanted, times)` lets a statement reach the server and be committed, and closes the connection
+    instead of passing the answer on. `deaf` drops notifications.
+    """
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        (folder,), (port,) = parse_qs(parts.query)["host"], parse_qs(parts.query)["port"]
+        self._socket = f"{folder}/.s.PGSQL.{port}"
+        self._database = parts.path
+        self._user = parts.username
+        self._links: set[_Link] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.blackhole = False
+        self.deaf = False
+        self.refuse = False
+        self.aim: list[Wanted] = []
+        self.hits = 0
+        self.dropped = 0
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.cut()
+        self._server.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://{self._user}@127.0.0.1:{self._port}{self._database}?sslmode=disable"
+
+    def cut(self) -> None:
+        for link in list(self._links):
+            link.close()
+
+    def cut_after(self, wanted: Wanted, times: int = 1) -> None:
+        self.aim += [wanted] * times
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.refuse:
+            writer.close()
+            return
+        upstream = await asyncio.open_unix_connection(self._socket)
+        link = _Link(self, (reader, writer), upstream)
+        self._links.add(link)
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            await link.run()
+        finally:
+            self._links.discard(link)
+            self._tasks.discard(task)
+
+
+Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class _Link:
+    """One connection: messages are read whole in both directions, looked at and passed on."""
+
+    def __init__(self, proxy: Proxy, client: Stream, server: Stream) -> None:
+        self._proxy = proxy
+        self._client, self._server = client, server
+        self._statements: dict[bytes, str] = {}
+        self._doomed = False  # the next time the server is ready for more, this connection ends
+
+    async def run(self) -> None:
+        tasks = [asyncio.create_task(self._up()), asyncio.create_task(self._down())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        self.close()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def close(self) -> None:
+        for _, writer in (self._client, self._server):
+            with suppress(OSError, RuntimeError):
+                writer.transport.abort()
+
+    async def _up(self) -> None:
+        reader, writer = self._client[0], self._server[1]
+        writer.write(await _startup(reader))
+        while True:
+            kind, body = await _message(reader)
+            statement = self._statement(kind, body)
+            if statement and (hit := next((each for each in self._proxy.aim if each(statement)), None)):
+                self._proxy.aim.remove(hit)
+                self._proxy.hits += 1
+                self._doomed = True
+            if not self._proxy.blackhole:
+                writer.write(_framed(kind, body))
+                await writer.drain()
+
+    async def _down(self) -> None:
+        reader, writer = self._server[0], self._client[1]
+        held: list[bytes] = []
+        while True:
+            kind, body = await _message(reader)
+            if kind == b"A" and self._proxy.deaf:
+                self._proxy.dropped += 1
+                continue
+            held.append(_framed(kind, body))
+            if self._doomed:
+                if kind != b"Z":
+                    continue  # the whole answer is passed on, or nothing of it
+                if body == b"I":
+                    return  # outside any transaction: it is committed
+            if not self._proxy.blackhole:
+                writer.write(b"".join(held))
+                await writer.drain()
+            held.clear()
+
+    def _statement(self, kind: bytes, body: bytes) -> str | None:
+        """The text of what is to be executed, if the message says so."""
+        if kind == b"P":
+            name, _, rest = body.partition(b"\0")
+            self._statements[name] = rest.partition(b"\0")[0].decode()
+        elif kind == b"B":
+            return self._statements.get(body.split(b"\0", 2)[1])
+        elif kind == b"Q":
+            return body.rstrip(b"\0").decode()
+        return None
+
+
+async def _startup(reader: asyncio.StreamReader) -> bytes:
+    """The first message has no kind; a request for SSL would come before it and is not made here."""
+    (length,) = struct.unpack("!I", head := await reader.readexactly(4))
+    return head + await reader.readexactly(length - 4)
+
+
+async def _message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    head = await reader.readexactly(5)
+    (length,) = struct.unpack("!I", head[1:])
+    return head[:1], await reader.readexactly(length - 4)
+
+
+def _framed(kind: bytes, body: bytes) -> bytes:
+    return kind + struct.pack("!I", len(body) + 4) + body
