@@ -1,0 +1,92 @@
+"""Queues and workers."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from kairos.durations import Duration, duration
+from kairos.errors import BadRequest
+from kairos.machine.names import check_name, check_range
+from kairos.store.query import Query, Verb
+from kairos.store.rows import Queue, WorkerRow
+
+
+def queues() -> Verb[list[Queue]]:
+    """Every queue that has live work or settings."""
+    found = yield Query("list_queues")
+    return [Queue(**row) for row in found]
+
+
+def pause(queue: str) -> Verb[Queue]:
+    """Stop picking from a queue; what runs goes on."""
+    return (yield from _save_queue(queue, ["paused"], paused=True))
+
+
+def resume(queue: str) -> Verb[Queue]:
+    """Pick from a queue again."""
+    answer = yield from _save_queue(queue, ["paused"], paused=False)
+    yield Query("notify_queues", ([queue],))
+    return answer
+
+
+def limit(
+    queue: str,
+    *,
+    concurrency: int | None = None,
+    rate: tuple[int, Duration] | None = None,
+    key_concurrency: int | None = None,
+    key_rate: tuple[int, Duration] | None = None,
+) -> Verb[Queue]:
+    """Set a queue's limits over all workers, all of them at once; what is left out is lifted.
+
+    `rate=(100, "1m")` lets a hundred jobs start a minute; the `key_` limits hold for each partition key.
+    """
+    for name, number in (("concurrency", concurrency), ("key_concurrency", key_concurrency)):
+        if number is not None:
+            check_range(number, name, 1, 32767)
+    limits = [_rate(rate, "rate"), _rate(key_rate, "key_rate")]
+    return (
+        yield from _save_queue(
+            queue,
+            ["concurrency", "rate", "key_concurrency", "key_rate"],
+            concurrency=concurrency,
+            rate=limits[0],
+            key_concurrency=key_concurrency,
+            key_rate=limits[1],
+        )
+    )
+
+
+def workers() -> Verb[list[WorkerRow]]:
+    """The workers that are there."""
+    found = yield Query("list_workers")
+    return [WorkerRow(**row) for row in found]
+
+
+def _save_queue(
+    queue: str,
+    changes: list[str],
+    *,
+    paused: bool = False,
+    concurrency: int | None = None,
+    rate: tuple[int | None, timedelta | None] = (None, None),
+    key_concurrency: int | None = None,
+    key_rate: tuple[int | None, timedelta | None] = (None, None),
+) -> Verb[Queue]:
+    check_name(queue, "queue")
+    answer = yield Query(
+        "save_queue", (queue, changes, paused, concurrency, *rate, key_concurrency, *key_rate)
+    )
+    return Queue(**answer[0])
+
+
+def _rate(rate: tuple[int, Duration] | None, field: str) -> tuple[int | None, timedelta | None]:
+    if rate is None:
+        return None, None
+    if not isinstance(rate, tuple | list) or len(rate) != 2:
+        raise BadRequest(f'{field} is {rate!r}; give a count and a period, such as (100, "1m").', field=field)
+    count, period = rate[0], duration(rate[1], field)
+    check_range(count, field, 1, 2**31 - 1)
+    if not period:
+        raise BadRequest(f"{field} is {rate!r}, but a period of nothing has no rate.", field=field)
+    return count, period

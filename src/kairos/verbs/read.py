@@ -1,0 +1,95 @@
+"""Looking at jobs, and waiting for one to end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kairos.durations import Duration, duration
+from kairos.errors import BadRequest, JobFailed, NotFinished, NotFound
+from kairos.fsm.lifecycle import JobState
+from kairos.machine.names import LARGEST_ID, check_name, check_range
+from kairos.store import rows
+from kairos.store.query import Pause, Query, Verb
+from kairos.store.rows import HistoryRow, Job, SignalRow
+
+_LARGEST_PAGE = 10_000
+
+
+def get(job_id: int) -> Verb[Job]:
+    """One job as it is now."""
+    found = yield Query("read_jobs", ([job_number(job_id)],))
+    if not found:
+        raise NotFound(f"There is no job {job_id}.")
+    return rows.job(found[0])
+
+
+def list_jobs(
+    *,
+    state: JobState | str | None = None,
+    action: str | None = None,
+    queue: str | None = None,
+    key: str | None = None,
+    tag: str | None = None,
+    before: int | None = None,
+    limit: int = 50,
+) -> Verb[list[Job]]:
+    """Jobs, newest first; go on with `before` set to the last id of the page."""
+    check_range(limit, "limit", 1, _LARGEST_PAGE)
+    if before is not None:
+        check_range(before, "before", 1, LARGEST_ID)
+    for field, name in (("action", action), ("queue", queue), ("key", key), ("tag", tag)):
+        if name is not None:
+            check_name(name, field)
+    wanted = None if state is None else _state(state)
+    found = yield Query("list_jobs", (before, wanted, action, queue, key, tag, limit))
+    return [rows.job(row) for row in found]
+
+
+def history(job_id: int) -> Verb[list[HistoryRow]]:
+    """Everything that was committed for one job, in order."""
+    found = yield Query("read_history", (job_number(job_id),))
+    return [HistoryRow(**row) for row in found]
+
+
+def signals(job_id: int) -> Verb[list[SignalRow]]:
+    """Everything that was ever sent to one job, consumed or not."""
+    found = yield Query("read_signals", (job_number(job_id),))
+    return [rows.signal(row) for row in found]
+
+
+def result(job_id: int, *, timeout: Duration | None = None) -> Verb[Any]:
+    """Wait for a job to end and return its output; any other end raises `JobFailed`."""
+    limit = None if timeout is None else duration(timeout, "timeout").total_seconds()
+    waited, pause = 0.0, 0.01
+    while True:
+        job = yield from get(job_id)
+        if job.state is JobState.SUCCESS:
+            return job.output
+        if job.is_terminal:
+            raise JobFailed(
+                f"Job {job.id} ({job.action}) is {job.state}: {job.error or job.cancel_reason}", job=job
+            )
+        if limit is not None and waited >= limit:
+            raise NotFinished(f"Job {job.id} ({job.action}) is still {job.state} after {waited:g} s.")
+        pause = pause if limit is None else min(pause, limit - waited)
+        yield Pause(pause)
+        waited += pause
+        pause = min(pause * 1.5, 0.25)
+
+
+def _state(state: JobState | str) -> str:
+    try:
+        return JobState(state)
+    except ValueError as error:
+        raise BadRequest(
+            f"There is no state {state!r}; it is one of {', '.join(JobState)}.", field="state"
+        ) from error
+
+
+def job_number(job_id: int) -> int:
+    """An id that can name a job; any other names none."""
+    if isinstance(job_id, bool) or not isinstance(job_id, int):
+        raise BadRequest(f"A job's id is a whole number, not {job_id!r}.", field="id")
+    if not 0 < job_id <= LARGEST_ID:
+        raise NotFound(f"There is no job {job_id}.")
+    return job_id
