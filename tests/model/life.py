@@ -59,7 +59,7 @@ class Engine:
             return
         dropped = _holding(life, worker, None)
         yield f"w{worker} dies", dropped
-        if not self._is_fresh(life, worker, claim):
+        if not self._is_fresh(life, claim):
             yield f"w{worker} is stale", dropped
             return
         freed = replace(dropped, holder=None, commits=(*life.commits, claim.step))
@@ -89,14 +89,12 @@ class Engine:
     def _may_pick(self, life: Life) -> bool:
         return not life.closed or self._mutant == "picks after its TTL"
 
-    def _is_fresh(self, life: Life, worker: int, claim: Claim) -> bool:
+    def _is_fresh(self, life: Life, claim: Claim) -> bool:
         match self._mutant:
             case "no fence":
                 return True
             case "fenced by status":
                 return life.status is EXECUTING
-            case "fenced by worker":
-                return life.status is EXECUTING and life.holder == worker
             case "fenced by lease alone":
                 return life.lease == claim.lease
         return life.status is EXECUTING and life.lease == claim.lease
