@@ -56,12 +56,13 @@ def cancel(job_id: int, *, reason: str | None = None, actor: str | None = None) 
         raise NotFound(f"There is no job {job_id}.")
     if not found[0]["live"]:
         raise _refused(job_id, found[0]["state"], JobState.CANCELLED)
+    job = yield from get(job_id)  # as it was asked: by the time it heard the hint, it may be gone
     if found[0]["running"]:
         yield Query("notify_cancel", (str(job_id),))
     if (key := found[0]["leaves_line"]) is not None:
         opened = yield Query("open_keys", ([key],))
         yield Query("notify_queues", ([row["queue"] for row in opened],))
-    return (yield from get(job_id))
+    return job
 
 
 def run_now(job_id: int, *, actor: str | None = None) -> Verb[Job]:
