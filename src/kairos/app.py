@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -44,21 +43,21 @@ class _Database:
             self.server = None
 
 
-class Kairos(AsyncFace):
-    """The async app. Without a URL it runs on the Postgres that ships with it."""
+class _App:
+    """What both apps are made of; `settings` are those of `kairos.config.Settings`."""
 
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        schema: str | None = None,
-        data: str | Path | None = None,
-        **settings: Any,
-    ) -> None:
+    def __init__(self, url: str | None = None, **settings: Any) -> None:
         self.registry = Registry()
         self.declared: list[Declared] = []
-        self.settings = load({"database_url": url, "schema": schema, "data": data, **settings})
+        self.settings = load({"database_url": url, **settings})
         self._database = _Database(self.settings)
+
+
+class Kairos(_App, AsyncFace):
+    """The async app. Without a URL it runs on the Postgres that ships with it."""
+
+    def __init__(self, url: str | None = None, **settings: Any) -> None:
+        super().__init__(url, **settings)
         self._store: AsyncStore | None = None
         self._poker = Poker(self._send_pokes)
 
@@ -130,25 +129,19 @@ class Kairos(AsyncFace):
         return rows
 
     async def _send_pokes(self, queues: list[str]) -> None:
-        if self._store is not None:
+        if self._store is None:
+            return
+        try:
             await self._store.run(Query("notify_queues", (queues,)))
+        except DatabaseUnavailable as error:
+            log.warning("a hint to the workers was lost: they find the jobs by polling", error=str(error))
 
 
-class SyncKairos(SyncFace):
+class SyncKairos(_App, SyncFace):
     """The same app for programs without an event loop. Not shared between threads."""
 
-    def __init__(
-        self,
-        url: str | None = None,
-        *,
-        schema: str | None = None,
-        data: str | Path | None = None,
-        **settings: Any,
-    ) -> None:
-        self.registry = Registry()
-        self.declared: list[Declared] = []
-        self.settings = load({"database_url": url, "schema": schema, "data": data, **settings})
-        self._database = _Database(self.settings)
+    def __init__(self, url: str | None = None, **settings: Any) -> None:
+        super().__init__(url, **settings)
         self._store: SyncStore | None = None
 
     def __enter__(self) -> SyncKairos:

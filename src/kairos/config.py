@@ -38,6 +38,13 @@ class Settings:
         if self.pool_size < 2:
             raise ConfigError(f"pool_size is {self.pool_size}; Kairos needs at least 2 connections.")
 
+    @property
+    def others(self) -> dict[str, Any]:
+        """All but the URL: `Kairos(settings.database_url, **settings.others)` is an app with these settings."""
+        return {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name != "database_url"
+        }
+
 
 def load(arguments: Mapping[str, Any], *, folder: Path | None = None) -> Settings:
     """Read the settings from all their sources; arguments that are None do not count."""

@@ -83,7 +83,9 @@ class _Link:
         self._proxy = proxy
         self._client, self._server = client, server
         self._statements: dict[bytes, str] = {}
-        self._doomed = False  # the next time the server is ready for more, this connection ends
+        self._in_transaction = False
+        self._doomed = False  # the answer to the commit of this transaction will not be passed on
+        self._silent = False  # nor is anything else any more, once that commit is under way
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._up()), asyncio.create_task(self._down())]
@@ -101,33 +103,34 @@ class _Link:
         writer.write(await _startup(reader))
         while True:
             kind, body = await _message(reader)
-            statement = self._statement(kind, body)
-            if statement and (hit := next((each for each in self._proxy.aim if each(statement)), None)):
-                self._proxy.aim.remove(hit)
-                self._proxy.hits += 1
-                self._doomed = True
+            self._look(self._statement(kind, body))
             if not self._proxy.blackhole:
                 writer.write(_framed(kind, body))
                 await writer.drain()
 
     async def _down(self) -> None:
         reader, writer = self._server[0], self._client[1]
-        held: list[bytes] = []
         while True:
             kind, body = await _message(reader)
+            if kind == b"Z":  # ready for the next statement
+                self._in_transaction = body != b"I"
+                if self._silent:
+                    return  # committed, and nobody knows
             if kind == b"A" and self._proxy.deaf:
                 self._proxy.dropped += 1
-                continue
-            held.append(_framed(kind, body))
-            if self._doomed:
-                if kind != b"Z":
-                    continue  # the whole answer is passed on, or nothing of it
-                if body == b"I":
-                    return  # outside any transaction: it is committed
-            if not self._proxy.blackhole:
-                writer.write(b"".join(held))
+            elif not self._silent and not self._proxy.blackhole:
+                writer.write(_framed(kind, body))
                 await writer.drain()
-            held.clear()
+
+    def _look(self, statement: str | None) -> None:
+        if statement is None:
+            return
+        if hit := next((each for each in self._proxy.aim if each(statement)), None):
+            self._proxy.aim.remove(hit)
+            self._proxy.hits += 1
+            self._doomed = True
+        if self._doomed and (not self._in_transaction or is_commit(statement)):
+            self._silent = True
 
     def _statement(self, kind: bytes, body: bytes) -> str | None:
         """The text of what is to be executed, if the message says so."""
@@ -139,6 +142,10 @@ class _Link:
         elif kind == b"Q":
             return body.rstrip(b"\0").decode()
         return None
+
+
+def is_commit(sql: str) -> bool:
+    return sql.strip().rstrip(";").upper() == "COMMIT"
 
 
 async def _startup(reader: asyncio.StreamReader) -> bytes:

@@ -37,13 +37,13 @@ where d.status = 'runnable' and d.partition_key is not null and d.eligible_at <=
 """
 
 
-async def hold(rig: Rig, shown: Sequence[int] = ()) -> None:
+async def hold(rig: Rig, shown: Sequence[int] = (), *, sweep: bool = True) -> None:
     """`shown` are the signals that the waiting jobs saw and left in their inbox."""
     (now,) = await rig.fetch(_NOW, list(shown))
     assert not now["crowded"], "a key runs more than it may"
     assert not now["unwoken"], "a job waits for a signal that is there"
     edges = {(verb, STORED[source], STORED[target]) for verb, source, target in now["edges"]}
     assert not edges - EDGES, "history holds what the lifecycle does not"
-    if now["held"]:
+    if sweep and now["held"]:
         await rig.sweep()
         assert not await rig.fetch(_STUCK), "after a sweep a key has due jobs, no holder and no open head"

@@ -111,15 +111,7 @@ def connect(settings: Settings, registry: Registry | None = None) -> SyncKairos:
 
 def client(settings: Settings, registry: Registry | None = None) -> SyncKairos:
     """A client for the settings, not open yet, that knows the machines of `registry`."""
-    kairos = SyncKairos(
-        settings.database_url,
-        schema=settings.schema,
-        name=settings.name,
-        data=settings.data,
-        direct_url=settings.direct_url,
-        prepare=settings.prepare,
-        pool_size=settings.pool_size,
-    )
+    kairos = SyncKairos(settings.database_url, **settings.others)
     if registry is not None:
         kairos.registry = registry
     return kairos

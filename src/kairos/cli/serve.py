@@ -154,15 +154,7 @@ async def _open(loaded: Loaded, stack: AsyncExitStack) -> Kairos:
     if len(loaded.apps) == 1 and isinstance(loaded.apps[0], Kairos):
         return loaded.apps[0]
     settings = loaded.settings
-    kairos = Kairos(
-        settings.database_url,
-        schema=settings.schema,
-        name=settings.name,
-        data=settings.data,
-        direct_url=settings.direct_url,
-        prepare=settings.prepare,
-        pool_size=settings.pool_size,
-    )
+    kairos = Kairos(settings.database_url, **settings.others)
     kairos.registry = loaded.registry
     kairos.declared = [each for app in loaded.apps for each in app.declared]
     return await stack.enter_async_context(kairos)
