@@ -44,7 +44,7 @@ def drain(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
             size.rounds,
             kairos=lambda n=processes: drains.drain_kairos(databases, "none", size.jobs, n),
             floor=lambda n=processes: drains.drain_floor(databases, size.jobs, n),
-            **{peer.name: lambda peer=peer, n=processes: peer.drain(size.jobs // 2, n) for peer in peers},
+            **{peer.name: lambda peer=peer, n=processes: peer.drain(size.jobs, n) for peer in peers},
         )
         each: Figures = {
             field: summary(

@@ -21,7 +21,7 @@ def print_report(figures: dict[str, Any]) -> None:
             f"{machine['cores']} cores, {machine['seconds']:.0f} s; load {min(load):.1f} to {max(load):.1f}; "
             f"a flush of the disk took {min(flushes):.2f} to {max(flushes):.2f} ms.\n"
             "In parentheses: the least and the greatest ratio of the rounds. A ratio whose range holds 1 says "
-            "nothing; one without a range was measured once."
+            "nothing; one without a range has not even that check."
         )
 
 

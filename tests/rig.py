@@ -24,7 +24,8 @@ from kairos.worker.sweeper import Sweeper
 
 LEASE = timedelta(seconds=30)
 DEADLOCKS = "select deadlocks from pg_stat_database where datname = current_database()"
-ADVISORY = "select count(*) from pg_locks where locktype = 'advisory'"
+ADVISORY = """select count(*) from pg_locks where locktype = 'advisory'
+  and database = (select oid from pg_database where datname = current_database())"""
 
 
 class Rig:

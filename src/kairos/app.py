@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
@@ -35,10 +36,12 @@ class _Database:
             return self.settings.database_url
         if self.server is None:
             self.server = Server(self.settings.data)
+            atexit.register(self.stop)  # an app that was opened by its first verb may never be closed
         return self.server.start()
 
     def stop(self) -> None:
         if self.server is not None:
+            atexit.unregister(self.stop)
             self.server.stop()
             self.server = None
 
@@ -123,6 +126,7 @@ class Kairos(_App, AsyncFace):
         return sorted({machine.queue for machine in self.registry} | {"default"})
 
     async def _execute(self, query: Query) -> Sequence[Row]:
+        await self.open()
         rows = await self.store.run(query)
         if query.pokes:
             self._poker.poke(query.pokes)
@@ -195,6 +199,7 @@ class SyncKairos(_App, SyncFace):
         return self._store
 
     def _execute(self, query: Query) -> Sequence[Row]:
+        self.open()
         rows = self.store.run(query)
         if query.pokes:
             self.store.run(Query("notify_queues", (sorted(query.pokes),)))

@@ -7,18 +7,18 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from kairos import verbs
 from kairos.durations import Duration
-from kairos.errors import BadArguments, BadRequest
+from kairos.errors import BadArguments
 from kairos.machine.call import Call, Options
 from kairos.machine.definition import Handle, Machine
+from kairos.machine.names import check_name
 from kairos.machine.reading import read_class, read_function
 from kairos.machine.registry import Registry
-from kairos.schedule import when
-from kairos.schedules import Declared, ScheduleOptions, Schedules
+from kairos.schedules import Declared, ScheduleOptions, Schedules, check_intent
 from kairos.store.foreign import Execute
 from kairos.store.query import Query, Row, Verb, drive, drive_sync
 from kairos.store.rows import Job
@@ -145,9 +145,11 @@ class Face(ABC):
 
         It is put into the database when a worker starts. `input` are the action's arguments.
         """
-        policies = ScheduleOptions(**options)
+        policies = ScheduleOptions.of(options)
+        check_intent(when, policies.tz)
 
         def declare(action: Action) -> Action:
+            check_name(name or action.name, "name")
             arguments = dict(input or {})
             action.call(**arguments)  # wrong arguments are refused here, not at the first tick
             self.declared.append(
@@ -285,6 +287,7 @@ class AsyncOn(AsyncFace):
 
     def __init__(self, registry: Registry, sql: Mapping[str, str], execute: Execute) -> None:
         self.registry = registry
+        self.declared = []
         self._sql = sql
         self._on = execute
 
@@ -297,6 +300,7 @@ class SyncOn(SyncFace):
 
     def __init__(self, registry: Registry, sql: Mapping[str, str], execute: Execute) -> None:
         self.registry = registry
+        self.declared = []
         self._sql = sql
         self._on = execute
 
@@ -318,21 +322,13 @@ def make_call(machine: Machine, arguments: Mapping[str, Any], options: Options) 
 
 
 def _options(base: Options, changes: Mapping[str, Any]) -> Options:
-    given = dict(changes)
-    if (intent := given.pop("when", None)) is not None:
-        given["run_at"] = _instant(intent, given.pop("tz", "UTC"))
     try:
-        return replace(base, **given)
+        options = replace(base, **changes)
     except (TypeError, ValueError) as error:
         raise BadArguments(f"There is no such option: {error}.") from error
-
-
-def _instant(intent: str, tz: str) -> datetime:
-    """The one instant an intent means; a recurrence is a schedule's business."""
-    ticks = when(intent, tz=tz).ticks(limit=2)
-    if len(ticks) > 1:
-        raise BadRequest(f"{intent!r} comes more than once: add a schedule, or name one time.", field="when")
-    return ticks[0]
+    if "when" in changes and options.when is not None:
+        verbs.instant(options, datetime.now(UTC))  # refused here rather than when it is accepted
+    return options
 
 
 def _arguments(machine: Machine, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, Any]:
@@ -355,7 +351,7 @@ def _arguments(machine: Machine, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 class Poker:
-    """Coalesces hints to workers: the first goes out at once, then at most one per 10 ms for any number of jobs."""
+    """Coalesces hints to workers: the first goes out at once, then at most one per 2 ms for any number of jobs."""
 
     def __init__(self, send: Callable[[list[str]], Any]) -> None:
         self._send = send
@@ -375,4 +371,4 @@ class Poker:
         while self._queues:
             queues, self._queues = sorted(self._queues), set()
             await self._send(queues)
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.002)

@@ -19,7 +19,8 @@ _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 class Settings:
     """`database_url` None means the embedded Postgres in `data`.
 
-    `name` tells the apps that share a database apart: each looks after the schedules it declares itself.
+    `name` tells the apps that share a database apart: a schedule that the app of this name declared once and
+    declares no more is paused. Without a name nothing is, since it may be another app's.
     `direct_url` is for LISTEN where `database_url` leads through a pooler in transaction mode;
     `prepare` must be off there.
     """
@@ -27,7 +28,7 @@ class Settings:
     database_url: str | None = None
     direct_url: str | None = None
     schema: str = "kairos"
-    name: str = "app"
+    name: str | None = None
     data: Path = Path(".kairos")
     prepare: bool = True
     pool_size: int = 10
@@ -35,6 +36,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not isinstance(self.schema, str) or not _SCHEMA.fullmatch(self.schema):
             raise ConfigError(f"schema is {self.schema!r}; use lower-case letters, digits and underscores.")
+        if self.name is not None and (not isinstance(self.name, str) or not self.name):
+            raise ConfigError(f"name is {self.name!r}; it must be text, or left out.")
         if self.pool_size < 2:
             raise ConfigError(f"pool_size is {self.pool_size}; Kairos needs at least 2 connections.")
 

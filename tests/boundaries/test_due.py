@@ -72,7 +72,7 @@ async def test_a_replay_without_a_delay_is_due_at_once(moment: Moment) -> None:
 
     job = await act.enqueue()
     assert await drain(moment.app) == 4
-    assert [row.to_state for row in await moment.app.history(job.id)] == ["pending"] * 3 + ["success"]
+    assert [row.to_state for row in await moment.app.history(job.id)] == ["scheduled"] * 3 + ["success"]
 
 
 async def test_the_order_of_a_queue_is_priority_then_time_then_id(moment: Moment) -> None:

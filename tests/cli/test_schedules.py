@@ -71,3 +71,16 @@ def test_a_job_may_be_enqueued_for_a_time_in_words(kairos: Terminal, shop: Path)
     )
     assert said.json["job"]["runAt"] == "2030-01-31T08:00:00Z"
     assert kairos("enqueue", shop, "greet", "name=you", "--when", "every day at 9am").code == 64
+
+
+def test_a_schedule_has_bounds_and_its_jobs_a_queue_a_key_and_a_ttl(kairos: Terminal, shop: Path) -> None:
+    bounds = ("--start", "2030-01-01T00:00Z", "--end", "2030-01-03T00:00Z", "--count", "5")
+    jobs = ("--queue", "night", "--key", "k", "--ttl", "90")
+    words = ("every day at 3am", "greet", "name=you", "--json")
+    added = kairos("schedules", "add", shop, "nightly", *words, *bounds, *jobs).json["schedule"]
+    assert (added["start"], added["end"]) == ("2030-01-01T00:00:00Z", "2030-01-03T00:00:00Z")
+    assert (added["count"], len(added["nextTicks"])) == (5, 2)
+    made = kairos("schedules", "trigger", "nightly", "--json").json["job"]["id"]
+    job = kairos("jobs", "show", str(made), "--json").json["job"]
+    assert (job["queue"], job["key"], job["expiresAt"] is not None) == ("night", "k", True)
+    assert kairos("schedules", "add", shop, "nightly", *words, "--start", "2030-01-01").code == 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -26,8 +27,7 @@ async def rows(app: Kairos, job: int) -> list[tuple[Any, ...]]:
     """Verb, states, step, attempt and reason of each row; each checked to be an edge of the table."""
     found = await app.history(job)
     for row in found:
-        allowed = {(row.verb, row.from_state, row.to_state), (row.verb, row.from_state, "scheduled")}
-        assert allowed & EDGES, row
+        assert (row.verb, row.from_state, row.to_state) in EDGES, row
         assert row.started_at is None or row.started_at <= row.at
     assert [row.id for row in found] == sorted(row.id for row in found)
     return [(row.verb, row.from_state, row.to_state, row.step, row.attempt, row.reason) for row in found]
@@ -53,10 +53,10 @@ async def test_the_outcomes_of_a_machine_are_told_one_by_one(app: Kairos) -> Non
     await app.signal(job.id, "delivered")
     await drain(app)
     assert await rows(app, job.id) == [
-        ("replay", "running", "pending", "charge", 0, None),
+        ("replay", "running", "scheduled", "charge", 0, None),
         ("next", "running", "pending", "charge", 1, None),
         ("fail", "running", "failed", "ship", 0, "ValueError: no stamps"),
-        ("retry", "failed", "pending", "ship", 0, None),
+        ("retry", "failed", "scheduled", "ship", 0, None),
         ("await", "running", "waiting", "ship", 1, None),
         ("wake", "waiting", "pending", "ship", 1, "signal delivered"),
         ("done", "running", "success", "ship", 1, None),
@@ -198,3 +198,42 @@ async def test_a_job_nothing_happened_to_has_no_history(app: Kairos) -> None:
     job = await app.action("echo").enqueue()
     assert await app.history(job.id) == []
     assert await app.history(77777) == []
+
+
+async def test_each_step_of_a_run_ahead_tells_when_it_began(app: Kairos, moment: Moment) -> None:
+    @app.machine("walk")
+    class Walk:
+        @step(initial=True)
+        async def first(self, ctx: Context) -> Any:
+            await moment.at(moment.start + timedelta(seconds=1))
+            return Next("second")
+
+        @step
+        async def second(self, ctx: Context) -> Any:
+            await moment.at(moment.start + timedelta(seconds=3))
+            return Done()
+
+    job = await Walk.enqueue()
+    await drain(app)
+    took = [(row.at - row.started_at).total_seconds() for row in await app.history(job.id)]
+    assert took == [1, 2]
+
+
+async def test_a_job_that_no_worker_knows_says_so_once(app: Kairos, moment: Moment) -> None:
+    app.job(name="unknown")(lambda: None)
+    job = await app.action("unknown").enqueue()
+    app.registry._machines.clear()
+    for _ in range(3):
+        await drain(app)
+        await moment.clock.move("10s")
+    assert [row[0] for row in await rows(app, job.id)] == ["release"]
+
+
+async def test_a_retry_by_hand_waits_as_long_as_the_first_was_given(app: Kairos) -> None:
+    @app.job(ttl="1h")
+    async def act() -> None: ...
+
+    first = await act.options(ttl="10m", delay="1d").enqueue()
+    await app.cancel(first.id)
+    again = await app.retry(first.id)
+    assert again.expires_at - again.run_at == timedelta(minutes=10)

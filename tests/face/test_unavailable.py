@@ -46,12 +46,10 @@ async def test_a_database_that_is_read_only_says_so_and_stores_nothing(app: Kair
         name = await connection.fetchval("select current_database()")
         await connection.execute(f"alter database {name} set default_transaction_read_only = on")
     try:
-        async with Kairos(database) as closed:
-            closed.registry = app.registry
-            with pytest.raises(DatabaseUnavailable, match="read-only"):
-                await closed.enqueue(app.action("echo").call())
-        with SyncKairos(database) as closed_sync, pytest.raises(DatabaseUnavailable, match="read-only"):
-            closed_sync.enqueue(app.action("echo").call())
+        with pytest.raises(DatabaseUnavailable, match="read-only"):
+            await Kairos(database).enqueue(app.action("echo").call())
+        with pytest.raises(DatabaseUnavailable, match="read-only"):
+            SyncKairos(database).enqueue(app.action("echo").call())
     finally:
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("set default_transaction_read_only = off")

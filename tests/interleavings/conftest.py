@@ -4,11 +4,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
-
+from tests.emptied import database, kept_database, quiet
 from tests.interleavings.explorer import Explorer, Outcome, explorer
 from tests.interleavings.laws import hold
 from tests.interleavings.stepping import Session
-from tests.emptied import database, kept_database, quiet
 from tests.rig import Rig, rig
 
 __all__ = ["database", "kept_database", "quiet"]

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
+from tests.interleavings.stepping import Ended, Session, StepStore
 
 from kairos.store.query import Query, Row, statements
-from tests.interleavings.stepping import Ended, Session, StepStore
 
 _WAITS = "select cardinality(pg_blocking_pids($1)) > 0"
 # The gate: a statement of a gated session stops where it first asks what time it is. Volatile, so that it is asked
@@ -103,7 +103,9 @@ class Explorer:
 
     def __init__(self, url: str, monitor: asyncpg.Connection) -> None:
         self.sql: dict[str, str] = dict(statements("kairos"))
-        self.plans: Mapping[str, str] = {}  # settings of the planner: a small table has other plans than a large one
+        self.plans: Mapping[
+            str, str
+        ] = {}  # settings of the planner: a small table has other plans than a large one
         self._url = url
         self._monitor = monitor
         self._idle: list[asyncpg.Connection] = []

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kairos.fsm.lifecycle import STORED, TRANSITIONS
 from tests.rig import Rig
+
+from kairos.fsm.lifecycle import STORED, TRANSITIONS
 
 # Scheduled and pending are one stored status, told apart by the clock alone: a replay without a delay is due at once.
 EDGES = {(row.verb, STORED[source], STORED[row.target]) for row in TRANSITIONS for source in row.sources}

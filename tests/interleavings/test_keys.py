@@ -7,12 +7,12 @@ no holder has an open head.
 from __future__ import annotations
 
 import pytest
-
-from kairos import verbs
-from kairos.store.query import drive
 from tests.interleavings.stepping import COMMIT, DIE, ROLLBACK, VANISH
 from tests.interleavings.world import asks, cancels, claimed, commits, picks, reaps, sends, session
 from tests.rig import Hand, call, done, go
+
+from kairos import verbs
+from kairos.store.query import drive
 
 KEY = {"key": "k"}
 _PICK = ("pick_jobs", "pick_keyed")
@@ -21,7 +21,9 @@ _PICK = ("pick_jobs", "pick_keyed")
 async def open_heads(jobs):
     return [
         row["id"]
-        for row in await jobs.fetch("select id from kairos.gen_durable where status = 'runnable' and not held")
+        for row in await jobs.fetch(
+            "select id from kairos.gen_durable where status = 'runnable' and not held"
+        )
     ]
 
 

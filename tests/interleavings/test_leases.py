@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.interleavings.stepping import COMMIT, PAIRS, ROLLBACK, UNDONE
 from tests.interleavings.world import cancels, claimed, commits, picks, reaps, sends, session
 from tests.rig import LEASE, Hand, done, go, park, replay
@@ -140,7 +139,9 @@ async def test_two_picks_never_claim_the_same_job(jobs, every_order):
     async def check(result):
         got = [claim.id for claims in result.answers.values() for claim in claims]
         assert len(got) == len(set(got)) >= 1
-        assert all([await jobs.value("select lease = 1 from kairos.gen_durable where id = $1", j) for j in got])
+        assert all(
+            [await jobs.value("select lease = 1 from kairos.gen_durable where id = $1", j) for j in got]
+        )
 
     assert await every_order(prepare, check) > 5
 

@@ -6,7 +6,6 @@ In most of these a client holds one of the rows, so that the others stop in the 
 from __future__ import annotations
 
 import pytest
-
 from tests.interleavings.world import cancels, commits, delivers, picks, reaps, sends
 from tests.rig import done, park
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-
 from tests.interleavings.stepping import COMMIT, PAIRS, ROLLBACK, UNDONE
 from tests.interleavings.world import claimed, commits, delivers, picks, sends
 from tests.rig import done, go, park
@@ -54,7 +53,9 @@ async def test_two_signals_and_a_park_wake_the_job_once(jobs, every_order, dedup
 @pytest.mark.parametrize("ending", [COMMIT, ROLLBACK])
 async def test_a_deadline_and_a_signal_wake_the_job_once(jobs, orders, every_order, ending):
     """The clock passes the deadline at any moment of the two."""
-    orders.sql["pass"] = "update kairos.gen_durable set await_until = now() where id = $1 and await_until > now()"
+    orders.sql["pass"] = (
+        "update kairos.gen_durable set await_until = now() where id = $1 and await_until > now()"
+    )
 
     async def prepare():
         claim = prepare.claim = await claimed(jobs)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from tests.interleavings.stepping import PAIRS
+from tests.interleavings.world import claimed, commits, session
+from tests.rig import call, done
 
 from kairos import verbs
 from kairos.errors import Duplicate
 from kairos.store.query import drive
-from tests.interleavings.stepping import PAIRS
-from tests.interleavings.world import claimed, commits, session
-from tests.rig import call, done
+
 
 def enqueues(*keys, **how):
     """A batch; answers (id, is_new) of each."""
@@ -28,7 +29,9 @@ def inserts(*keys):
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-async def test_of_two_enqueues_of_a_key_one_is_new_and_the_other_is_told_its_id(jobs, every_order, one, other):
+async def test_of_two_enqueues_of_a_key_one_is_new_and_the_other_is_told_its_id(
+    jobs, every_order, one, other
+):
     async def prepare():
         return {"one": enqueues("u", ending=one), "other": enqueues("u", ending=other)}
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.interleavings.stepping import COMMIT, Session, StepStore
+from tests.rig import Hand, Rig
+
 from kairos import verbs
 from kairos.store.query import Query, drive
 from kairos.worker.claim import Claim
 from kairos.worker.settle import Settlement
 from kairos.worker.sweeper import Sweeper
-from tests.interleavings.stepping import COMMIT, Session, StepStore
-from tests.rig import Hand, Rig
 
 
 def session(

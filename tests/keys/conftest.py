@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-
 from tests.emptied import database, kept_database, quiet
 from tests.rig import Rig, rig
 

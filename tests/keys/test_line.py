@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.rig import done
 
 from kairos.worker.sweeper import Sweeper
-from tests.rig import done
 
 KEY = {"key": "hot"}
 OPEN = "select count(*) from kairos.gen_durable where status = 'runnable' and not held"
@@ -62,8 +62,8 @@ async def test_one_sweep_lets_the_next_in_when_the_head_ends_unrun(jobs, ends):
 
 
 async def test_the_sweep_goes_round_all_keys_on_hold(jobs):
-    """A few hundred keys a time: a second look goes on where the first one stopped, and then begins again."""
-    keys = [f"k{n:03}" for n in range(450)]
+    """A thousand keys a time: a second look goes on where the first one stopped, and then begins again."""
+    keys = [f"k{n:04}" for n in range(2250)]
     await jobs.enqueue_many(*({"key": key} for key in keys))
     await jobs.fetch("update kairos.gen_durable set held = true")
     sweeper = Sweeper(jobs.store, "sweeper")
@@ -71,8 +71,8 @@ async def test_the_sweep_goes_round_all_keys_on_hold(jobs):
     for _ in range(4):
         await sweeper.tick()
         opened.append(await jobs.value(OPEN))
-    assert opened == [200, 400, 450, 450]
+    assert opened == [1000, 2000, 2250, 2250]
     worker = jobs.worker()
     while claims := await worker.pick(room=200):
         await worker.commit(*map(done, claims))
-    assert await jobs.value("select count(*) from kairos.gen_durable where status = 'done'") == 450
+    assert await jobs.value("select count(*) from kairos.gen_durable where status = 'done'") == 2250

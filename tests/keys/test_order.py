@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from tests.rig import done, go, hand_back, park, replay
 
 from kairos import verbs
 from kairos.fsm.lifecycle import Verb
-from tests.rig import done, go, hand_back, park, replay
 
 KEY = {"key": "k"}
 HOUR = timedelta(hours=1)

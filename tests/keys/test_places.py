@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncpg
 import pytest
+from tests.rig import ADVISORY, done
 
 from kairos import verbs
-from tests.rig import ADVISORY, done
 
 KEY = {"key": "k"}
 RUNNING = "select count(*) from kairos.gen_durable where status = 'executing'"

@@ -79,7 +79,9 @@ class Engine:
             yield "signal", replace(arrived, status=RUNNABLE) if life.status is WAITING else arrived
         if not life.closed:
             yield "the TTL closes", replace(life, closed=True)
-        elif life.status is RUNNABLE or (self._mutant == "expires while running" and life.status is EXECUTING):
+        elif life.status is RUNNABLE or (
+            self._mutant == "expires while running" and life.status is EXECUTING
+        ):
             yield "expire", replace(life, status=Status.EXPIRED, holder=None)
         if life.status in (RUNNABLE, WAITING):
             yield "cancel", replace(life, status=Status.CANCELLED)

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 from tests.model.checker import Explored, Found, check
-from tests.model.line import COMING, TOGETHER, Key, Line, in_order, nobody_is_forgotten, one_runs, without_the_sweep
+from tests.model.line import (
+    COMING,
+    TOGETHER,
+    Key,
+    Line,
+    in_order,
+    nobody_is_forgotten,
+    one_runs,
+    without_the_sweep,
+)
 
 MUTANTS = {
     "no lock": "two run at once",

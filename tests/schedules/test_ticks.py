@@ -6,43 +6,12 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.schedules.firing import NOON, add, fire_all, outcome
 
-from kairos import Context, IntentError, Kairos
+from kairos import IntentError
 from kairos.errors import BadRequest, NotFound
-from kairos.testing import Clock, drain
+from kairos.testing import drain
 from kairos.worker.ticker import Ticker
-
-NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-async def app(database):
-    app = Kairos(database)
-
-    @app.job
-    async def report(ctx: Context, day: str = "today") -> str:
-        return day
-
-    async with app:
-        app.report = report
-        app.clock = await Clock(app).install()
-        await app.clock.freeze(NOON)
-        yield app
-
-
-async def add(app, when="every minute", **options):
-    return await app.schedules.add("report", when, app.report.call(), **options)
-
-
-async def fire_all(app) -> None:
-    ticker = Ticker(app.store)
-    while await ticker.fire():
-        pass
-
-
-async def outcome(app) -> tuple[int, int]:
-    ticks = await app.schedules.ticks("report", limit=100_000)
-    return sum(t.job_id is not None for t in ticks), sum(t.job_id is None for t in ticks)
 
 
 @pytest.mark.parametrize(("moved", "fired"), [(-1, 0), (0, 1), (1, 1)])
@@ -184,17 +153,6 @@ async def test_a_backfill_fires_only_what_was_never_decided(app):
     made = await app.schedules.backfill("report", NOON - timedelta(hours=3), NOON + timedelta(hours=2))
     assert len(made) == 3
     assert await app.schedules.backfill("report", NOON - timedelta(hours=3), NOON + timedelta(hours=2)) == []
-
-
-async def test_declared_schedules_are_synchronised_and_orphans_paused(app, database):
-    app.schedule("every day at 9am", input={"day": "monday"})(app.report)
-    await app.synchronise()
-    assert (await app.schedules.get("report")).input == {"day": "monday"}
-    app.declared.clear()
-    await app.synchronise()
-    orphan = await app.schedules.get("report")
-    assert orphan.paused_at is not None
-    assert orphan.pause_reason == "no longer declared in code"
 
 
 async def test_what_cannot_be_scheduled_is_refused(app):

@@ -79,6 +79,19 @@ class Model:
         held = (job for job in self.jobs.values() if unique and job.unique == unique and job.is_live)
         return next(held, None)
 
+    def deadlines(self) -> list[int]:
+        """The instants still to come at which something ends or falls due."""
+        times: set[int | None] = set()
+        for job in self.jobs.values():
+            match job.status:
+                case Status.RUNNABLE:
+                    times |= {job.eligible, job.expires}
+                case Status.EXECUTING:
+                    times |= {job.lease_until, job.expires}
+                case Status.AWAITING_SIGNAL:
+                    times.add(job.await_until)
+        return sorted(time for time in times if time is not None and time > self.now)
+
     # What a pick may claim
 
     def is_due(self, job: Job) -> bool:
@@ -110,7 +123,9 @@ class Model:
     def is_fresh(self, job: Job, worker: str, lease: int) -> bool:
         return job.status is Status.EXECUTING and job.worker == worker and job.lease == lease
 
-    def go_on(self, job: Job, verb: str, delay: int = 0, step: str | None = None, ahead: bool = False) -> None:
+    def go_on(
+        self, job: Job, verb: str, delay: int = 0, step: str | None = None, ahead: bool = False
+    ) -> None:
         """Next, replay, retry or release; a cancel request has the last word."""
         if ahead:
             job.lease += 1
@@ -123,7 +138,9 @@ class Model:
         elif not (ahead and (job.expires is None or job.expires > self.now)):
             job.move(Status.RUNNABLE)
 
-    def park(self, job: Job, names: tuple[str, ...], shown: frozenset[int], timeout: int | None, then: str | None) -> None:
+    def park(
+        self, job: Job, names: tuple[str, ...], shown: frozenset[int], timeout: int | None, then: str | None
+    ) -> None:
         if job.asked:
             job.move(Status.CANCELLED)
             return
@@ -173,7 +190,9 @@ class Model:
         late = [
             job
             for job in self.jobs.values()
-            if job.status is Status.AWAITING_SIGNAL and job.await_until is not None and job.await_until <= self.now
+            if job.status is Status.AWAITING_SIGNAL
+            and job.await_until is not None
+            and job.await_until <= self.now
         ]
         for job in late:
             self.wake(job)

@@ -14,9 +14,16 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from tests.interleavings.laws import hold
 from tests.rig import Hand, Rig, call, done, go, hand_back, park, replay, rig, stop
 from tests.stateful.model import LEASE, SECOND, Job, Model
@@ -29,10 +36,12 @@ from kairos.worker.claim import Claim
 from kairos.worker.flusher import open_keys
 
 WORKERS, KEYS, NAMES = ("w1", "w2"), ("a", "b"), ("go", "stay")
-EXAMPLES = int(os.environ.get("KAIROS_STATEFUL_EXAMPLES", "30"))
+FEW = 100
+import collections
+
+COUNT = collections.Counter()
+EXAMPLES = int(os.environ.get("KAIROS_STATEFUL_EXAMPLES", FEW))
 SPANS = st.sampled_from([5 * SECOND, LEASE])
-# The instants that matter are the ends of leases, delays, TTLs and deadlines, and one microsecond to either side.
-STEPS = st.sampled_from([1, SECOND, *(span + by for span in (5 * SECOND, LEASE) for by in (-1, 0, 1))])
 SNAPSHOT = """
 select g.id, g.status::text, g.step, g.attempt, g.lease, g.locked_by, since(g.eligible_at), since(g.lease_expires_at),
   case when g.status = 'awaiting_signal' then g.awaits end,
@@ -68,7 +77,27 @@ class Engine(RuleBasedStateMachine):
         jobs = list(self.model.jobs.values())
         return jobs[place % len(jobs)]
 
+    def some_claim(self, place: int, zombie: bool) -> tuple[str, Claim]:
+        """One that holds, if there is any; or for a zombie any there ever was."""
+        fresh = [
+            (worker, claim)
+            for worker, claim in self.claims
+            if self.model.is_fresh(self.model.jobs[claim.id], worker, claim.lease)
+        ]
+        among = fresh if fresh and not zombie else self.claims
+        return among[place % len(among)]
+
     # Clients
+
+    @initialize(
+        jobs=st.lists(st.tuples(st.sampled_from([None, *KEYS]), st.none() | SPANS), min_size=3, max_size=6)
+    )
+    def begin(self, jobs):
+        COUNT["begin"] += 1
+        """A few jobs, some of them picked: what can happen to an empty table is soon known."""
+        for key, ttl in jobs:
+            self.enqueue(0, key, False, None, 0, ttl, 5)
+        self.pick("w1", 100)
 
     @rule(
         priority=st.sampled_from([-1, 0, 0, 1]),
@@ -80,6 +109,7 @@ class Engine(RuleBasedStateMachine):
         max_reaps=st.sampled_from([0, 5]),
     )
     def enqueue(self, priority, key, ordered, unique, delay, ttl, max_reaps):
+        COUNT["enqueue"] += 1
         ordered = ordered and key is not None
         wanted = call(
             priority=priority,
@@ -103,6 +133,7 @@ class Engine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.jobs)
     @rule(place=st.integers(0, 20), name=st.sampled_from(NAMES), dedup=st.sampled_from([None, None, "d"]))
     def signal(self, place, name, dedup):
+        COUNT["signal"] += 1
         job = self.one(place)
         expected = self.model.signal(job, name, dedup)
         try:
@@ -119,6 +150,7 @@ class Engine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.jobs)
     @rule(place=st.integers(0, 20))
     def cancel(self, place):
+        COUNT["cancel"] += 1
         job = self.one(place)
         if not job.is_live:
             with pytest.raises(InvalidTransition):
@@ -132,6 +164,7 @@ class Engine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.jobs)
     @rule(place=st.integers(0, 20))
     def run_now(self, place):
+        COUNT["run_now"] += 1
         job = self.one(place)
         if job.status is Status.RUNNABLE and job.eligible > self.model.now:
             self.do(self.rig.ask(verbs.run_now(job.id)))
@@ -142,8 +175,9 @@ class Engine(RuleBasedStateMachine):
 
     # Workers
 
-    @rule(worker=st.sampled_from(WORKERS), room=st.sampled_from([1, 100]))
+    @rule(worker=st.sampled_from(["w1", *WORKERS]), room=st.sampled_from([1, 100]))
     def pick(self, worker, room):
+        COUNT["pick"] += 1
         self.do(open_keys(self.rig.store, list(KEYS)))  # as the commits and the sweep would have, by now
         claims = self.do(self.hands[worker].pick(room=room))
         got, may = {claim.id for claim in claims}, self.model.claimable()
@@ -157,14 +191,18 @@ class Engine(RuleBasedStateMachine):
     @precondition(lambda self: self.claims)
     @rule(
         place=st.integers(0, 20),
-        outcome=st.sampled_from(["done", "stop", "next", "ahead", "replay", "retry", "release", "park", "park"]),
+        outcome=st.sampled_from(
+            ["done", "stop", "next", "ahead", "replay", "retry", "release", "park", "park"]
+        ),
         delay=st.sampled_from([0, 5 * SECOND]),
         names=st.sampled_from([("go",), NAMES]),
         takes=st.booleans(),
         then=st.sampled_from([None, "late"]),
+        zombie=st.sampled_from([False, False, True]),
     )
-    def commit(self, place, outcome, delay, names, takes, then):
-        worker, claim = self.claims[-1 - place % len(self.claims)]
+    def commit(self, place, outcome, delay, names, takes, then, zombie):
+        COUNT["commit"] += 1
+        worker, claim = self.some_claim(place, zombie)
         job = self.model.jobs[claim.id]
         self.claims.append((worker, copy.copy(claim)))  # who will not know that it is over
         settlement = {
@@ -198,11 +236,16 @@ class Engine(RuleBasedStateMachine):
     @precondition(lambda self: self.claims)
     @rule(worker=st.sampled_from(WORKERS))
     def renew(self, worker):
+        COUNT["renew"] += 1
         mine = {claim.id: claim.lease for name, claim in self.claims if name == worker}
         rows = self.do(self.rig.run("renew_leases", list(mine), list(mine.values()), _span(LEASE)))
         for row in rows:
             job = self.model.jobs[row["id"]]
-            kept = job.status is Status.EXECUTING and job.lease == mine[job.id] and job.lease_until > self.model.now
+            kept = (
+                job.status is Status.EXECUTING
+                and job.lease == mine[job.id]
+                and job.lease_until > self.model.now
+            )
             assert row["lost"] != kept
             if kept:
                 job.lease_until = self.model.now + LEASE
@@ -210,21 +253,36 @@ class Engine(RuleBasedStateMachine):
     # The sweeper and the clock
 
     @rule()
-    def reap(self):
-        rows = self.do(self.rig.run("reap_jobs", 100, None, "reaper"))
-        assert {row["id"] for row in rows} == self.model.reap()
+    def sweep(self):
+        COUNT["sweep"] += 1
+        for statement, params, expected in (
+            ("reap_jobs", (100, None, "reaper"), self.model.reap),
+            ("expire_jobs", (100,), self.model.expire),
+            ("timeout_jobs", (100,), self.model.time_out),
+        ):
+            assert {row["id"] for row in self.do(self.rig.run(statement, *params))} == expected(), statement
 
-    @rule()
-    def expire(self):
-        assert {row["id"] for row in self.do(self.rig.run("expire_jobs", 100))} == self.model.expire()
+    @precondition(lambda self: self.model.deadlines())
+    @rule(place=st.integers(0, 20), by=st.sampled_from([-1, 0, 1]))
+    def advance(self, place, by):
+        COUNT["advance"] += 1
+        """To one of the instants that matter, or a microsecond to either side of it."""
+        deadlines = self.model.deadlines()
+        self.go_to(deadlines[place % len(deadlines)] + by)
 
-    @rule()
-    def time_out(self):
-        assert {row["id"] for row in self.do(self.rig.run("timeout_jobs", 100))} == self.model.time_out()
+    @precondition(lambda self: self.model.deadlines())
+    @rule(place=st.integers(0, 20))
+    def cross(self, place):
+        COUNT["cross"] += 1
+        """Past one of those instants, with a look on either side of it."""
+        deadlines = self.model.deadlines()
+        instant = deadlines[place % len(deadlines)]
+        for by in (-1, 0, 1):
+            self.go_to(instant + by)
+            self.sweep()
 
-    @rule(by=STEPS)
-    def advance(self, by):
-        self.model.now += by
+    def go_to(self, instant: int) -> None:
+        by, self.model.now = instant - self.model.now, instant
         self.do(self.rig.fetch("update kairos.clock set frozen_at = frozen_at + $1", _span(by)))
 
     # What always holds
@@ -261,9 +319,12 @@ def test_no_order_of_requests_surprises_the_model(engine: type[Engine]) -> None:
         engine,
         settings=settings(
             max_examples=EXAMPLES,
-            stateful_step_count=40,
+            stateful_step_count=50,
             deadline=None,
             print_blob=True,
             suppress_health_check=list(HealthCheck),
+            # Shrinking takes minutes: ask for it, by the number of examples, where there is time.
+            phases=tuple(Phase) if EXAMPLES > FEW else (Phase.explicit, Phase.reuse, Phase.generate),
         ),
     )
+    print(sorted(COUNT.items()))

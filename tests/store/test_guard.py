@@ -48,6 +48,7 @@ def test_a_settled_row_never_changes_again(connection: Connection, status: Statu
         "bigint": "77",
         "smallint": "77",
         "boolean": "not {0}",
+        "interval": "interval '1 h'",
         "jsonb": """'{{"other": 1}}'""",
         "timestamp with time zone": "'2001-01-01Z'",
         "ARRAY": "null",

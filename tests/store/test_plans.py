@@ -23,6 +23,7 @@ NAMED = {
 BY_TYPE: dict[str, Any] = {
     "text": "default",
     "integer": 100,
+    "smallint": 0,
     "bigint": 30_000,
     "boolean": True,
     "interval": "30 s",
@@ -36,6 +37,7 @@ NOTHING = "{" + ",".join(["null"] * 50) + "}"
 BY_PLACE: dict[tuple[str, int], Any] = {
     ("deliver_signal", 1): None,
     ("deliver_signal", 4): "{}",
+    ("match_schedule", 7): "{}",
     ("retry_job", 2): None,
     ("next_due", 1): ["default", "other"],
     **{("list_jobs", place): None for place in range(2, 7)},

@@ -69,9 +69,25 @@ def test_a_machine_answers_errors_by_its_own_handle_or_else_by_its_retry() -> No
         only = step(Own.only)
 
     policy = Backoff(attempts=2)
-    assert machine(Own, retry=policy).handle.__name__ == "handle"
+    assert machine(Own).handle.__name__ == "handle"
     assert machine(Bare, retry=policy).handle is policy
     assert machine(Bare).handle is None
+    with pytest.raises(BadDefinition, match="in one place"):
+        machine(Own, retry=policy)
+
+
+def test_what_could_never_answer_an_error_is_refused() -> None:
+    class Bare:
+        @step
+        async def only(self, ctx: Context) -> Done:
+            return Done()
+
+    async def later(error: Exception, ctx: Context) -> Any: ...
+
+    with pytest.raises(BadDefinition, match="give a policy"):
+        machine(Bare, retry=5)
+    with pytest.raises(BadDefinition, match="plain def"):
+        machine(Bare, retry=later)
 
 
 def none_initial() -> type:

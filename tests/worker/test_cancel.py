@@ -203,3 +203,24 @@ async def test_a_waiting_job_is_cancelled_at_once(app):
         await drain(app)
         assert (await app.cancel(job.id)).state == "cancelled"
         assert await verbs(app, job.id) == ["await", "cancel"]
+
+
+async def test_a_step_that_will_not_end_does_not_keep_its_worker_from_leaving(app, monkeypatch):
+    monkeypatch.setattr("kairos.worker.executor._LAST_WORDS", 0.1)
+    started, enough = asyncio.Event(), asyncio.Event()
+
+    @app.job
+    async def stubborn() -> None:
+        started.set()
+        while not enough.is_set():
+            try:
+                await enough.wait()
+            except asyncio.CancelledError:
+                continue
+
+    async with app:
+        async with app.worker(grace=0.1):
+            job = await stubborn.enqueue()
+            await started.wait()
+        enough.set()
+        assert (await app.get(job.id)).state == "pending"

@@ -140,3 +140,18 @@ async def test_an_attempt_that_is_tried_again_spawns_its_children_once(app):
         await drain(app)
         assert (await app.get(job.id)).output == 2
         assert await children(app) == 1
+
+
+async def test_a_child_whose_key_may_be_taken_must_say_what_then(app):
+    @app.job
+    async def child() -> None: ...
+
+    @app.job
+    async def parent(ctx: Context) -> None:
+        ctx.spawn(child.options(unique="only").call())
+
+    async with app:
+        job = await parent.enqueue()
+        await drain(app)
+        found = await app.get(job.id)
+        assert found.state == "failed" and "if_taken" in found.error

@@ -219,3 +219,17 @@ def test_a_worker_refuses_settings_that_could_not_work(app):
     ):
         with pytest.raises(ConfigError, match=said):
             app.worker(**settings)
+
+
+async def test_the_rate_of_keys_holds_from_the_first_pick_of_a_worker_into_a_backlog(app):
+    @app.job
+    async def act() -> None: ...
+
+    async with app:
+        await app.limit("default", key_rate=(1, "1h"))
+        for _ in range(2):
+            await app.enqueue_many(act.options(key=f"k{n}").call() for n in range(150))
+        async with app.worker(concurrency=10):
+            while len(await app.jobs(state="success", limit=1000)) < 150:
+                await asyncio.sleep(0.01)
+        assert len(await app.jobs(state="success", limit=1000)) == 150

@@ -182,7 +182,7 @@ async def test_whatever_a_step_raises_is_recorded_under_its_name(app):
         "KeyboardInterrupt": KeyboardInterrupt(),
         "MemoryError": MemoryError(),
         "GeneratorExit": GeneratorExit(),
-        "CancelledError": asyncio.CancelledError(),
+        "StepError: Step 'first' was cancelled, but not by Kairos.": asyncio.CancelledError(),
         "RecursionError: deep": RecursionError("deep"),
         "BaseExceptionGroup: two (1 sub-exception)": BaseExceptionGroup("two", [SystemExit(1)]),
         "RuntimeError: coroutine raised StopIteration": StopIteration(),
@@ -190,7 +190,8 @@ async def test_whatever_a_step_raises_is_recorded_under_its_name(app):
     said = list(errors)
     jobs = await outcomes(app, {f"{n}": raising(errors[said[n]]) for n in range(len(said))})
     assert [job.error for job in jobs.values()] == said
-    assert [job.error_code for job in jobs.values()] == [text.split(":")[0] for text in said]
+    codes = [text.split(":")[0].replace("StepError", "STEP_ERROR") for text in said]
+    assert [job.error_code for job in jobs.values()] == codes
     async with app:
         assert {job.id: await verbs(app, job.id) for job in jobs.values()} == {
             job.id: ["stop"] for job in jobs.values()

@@ -50,7 +50,7 @@ async def test_what_a_step_in_a_process_raises_comes_back_under_its_own_name(app
     names = ["value", "exit", "interrupt", "cancelled", "memory"]
     jobs = await run(app, *(crunch.fail.call(how=how) for how in names))
     assert {job.state for job in jobs} == {"failed"}
-    codes = ["ValueError", "SystemExit", "KeyboardInterrupt", "CancelledError", "MemoryError"]
+    codes = ["ValueError", "SystemExit", "KeyboardInterrupt", "STEP_ERROR", "MemoryError"]
     assert [job.error_code for job in jobs] == codes
 
 

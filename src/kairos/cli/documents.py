@@ -91,9 +91,9 @@ def schedule(schedule: Schedule) -> dict[str, Any]:
         "overlap": schedule.overlap,
         "catchUp": schedule.catch_up,
         "jitter": schedule.jitter,
-        "start": schedule.starts_at,
-        "end": schedule.ends_at,
-        "count": schedule.ticks_left,
+        "start": schedule.start,
+        "end": schedule.end,
+        "count": schedule.count,
         "paused": schedule.paused_at is not None,
         "nextTicks": schedule.next_ticks,
     }

@@ -56,7 +56,16 @@ def add(
     catch_up: Annotated[str, typer.Option(help="What was missed: none, last or all.")] = "last",
     within: Annotated[str, typer.Option(metavar="TIME", help="How far back catching up goes.")] = "1d",
     jitter: Annotated[str, typer.Option(metavar="TIME", help="Spread the jobs over this time.")] = "0s",
+    start: Annotated[
+        str | None, typer.Option(metavar="INSTANT", help="No tick before, such as 2027-01-31T09:00Z.")
+    ] = None,
+    end: Annotated[str | None, typer.Option(metavar="INSTANT", help="No tick after.")] = None,
     count: Annotated[int | None, typer.Option(help="End after so many ticks.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Another queue than the action's own.")] = None,
+    key: Annotated[str | None, typer.Option(help="Jobs of one key run one after the other.")] = None,
+    ttl: Annotated[
+        str | None, typer.Option(metavar="TIME", help="A job expires if no worker took it in this time.")
+    ] = None,
     database_url: DatabaseUrl = None,
     data: Data = None,
     as_json: Json = False,
@@ -64,7 +73,9 @@ def add(
     """Add a schedule, or edit the one of that name."""
     loaded = load_app(app, ctx.obj.or_rather(database_url, data))
     kairos = connect(loaded.settings, loaded.registry)
-    call = kairos.action(action).call(**reading.arguments(pairs or [], None))
+    given = {"queue": queue, "key": key, "ttl": None if ttl is None else reading.length(ttl)}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    call = kairos.action(action).options(**options).call(**reading.arguments(pairs or [], None))
     with kairos:
         schedule: Schedule = kairos.schedules.add(
             name,
@@ -75,6 +86,8 @@ def add(
             catch_up=catch_up,
             catch_up_within=reading.length(within),
             jitter=reading.length(jitter),
+            start=None if start is None else reading.instant(start, "--start"),
+            end=None if end is None else reading.instant(end, "--end"),
             count=count,
         )
     _answer(schedule, as_json)

@@ -28,6 +28,8 @@ class Options:
     priority: int = 0
     run_at: datetime | None = None
     delay: Duration | None = None
+    when: str | None = None  # an instant in words, read by the database's clock when the job is accepted
+    tz: str = "UTC"
     ttl: Duration | None = None
     expires_at: datetime | None = None
     key: str | None = None
@@ -52,6 +54,8 @@ class Options:
             if (instant := getattr(self, name)) is not None:
                 check_instant(instant, name)
         _refuse_both(self, "run_at", "delay")
+        _refuse_both(self, "run_at", "when")
+        _refuse_both(self, "delay", "when")
         _refuse_both(self, "ttl", "expires_at")
         if self.ordered and self.key is None:
             raise BadRequest("ordered=True orders the jobs of a key: give a key too.", field="ordered")

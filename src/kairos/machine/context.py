@@ -130,6 +130,11 @@ class Context(Generic[S]):
                 raise BadRequest(
                     f"ctx.spawn takes calls such as send.call(user_id=7), not {call!r}.", field="calls"
                 )
+            if call.options.unique is not None and call.options.if_taken == "raise":
+                raise BadRequest(
+                    'Whether a child\'s unique key is taken is known only at the commit: give it if_taken="return".',
+                    field="if_taken",
+                )
         if reply is not None:
             check_name(reply, "reply")
             if any(call.options.unique for call in calls):

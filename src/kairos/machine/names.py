@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from kairos.errors import BadRequest
@@ -36,5 +36,10 @@ def check_range(value: Any, field: str, least: int, most: int) -> None:
 
 
 def check_instant(value: Any, field: str) -> None:
-    if not isinstance(value, datetime) or value.tzinfo is None:
+    """A datetime with a time zone that is, in UTC too, in the years 1 to 9999."""
+    if not isinstance(value, datetime) or value.utcoffset() is None:
         raise BadRequest(f"{field} is {value!r}; it must be a datetime with a time zone.", field=field)
+    try:
+        value.astimezone(UTC)
+    except OverflowError as error:
+        raise BadRequest(f"{field} is {value!r}, which no calendar has in UTC.", field=field) from error

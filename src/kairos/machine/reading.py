@@ -55,7 +55,7 @@ def read_class(
         initial = list(steps)
     if len(initial) != 1:
         raise BadDefinition(f"Machine {name!r} needs exactly one @step(initial=True); it has {len(initial)}.")
-    handle = getattr(instance, "handle", None) or retry
+    handle = _handle(name, getattr(instance, "handle", None), retry)
     spec = _spec(name, initial[0], steps)
     return Machine(
         name=name,
@@ -108,7 +108,7 @@ def read_function(
         initial=only.name,
         steps={only.name: only},
         state=TypeAdapter(model),
-        handle=retry,
+        handle=_handle(name, None, retry),
         ttl=None if ttl is None else duration(ttl, "ttl"),
         run_ahead=False,
         redact=frozenset(redact),
@@ -207,3 +207,17 @@ def _spec(name: str, initial: str, steps: Mapping[str, Step]) -> Spec:
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
+
+
+def _handle(name: str, own: Handle | None, retry: Handle | None) -> Handle | None:
+    """What answers errors: the machine's own `handle` or a policy, not both, and something that can be called."""
+    if own is not None and retry is not None:
+        raise BadDefinition(
+            f"{name!r} has a handle of its own and retry=: say in one place what an error leads to."
+        )
+    handle = own if own is not None else retry
+    if handle is not None and not callable(handle):
+        raise BadDefinition(f"retry of {name!r} is {handle!r}; give a policy such as Backoff(attempts=5).")
+    if inspect.iscoroutinefunction(handle):
+        raise BadDefinition(f"handle of {name!r} is async, but it decides at once: make it a plain def.")
+    return handle

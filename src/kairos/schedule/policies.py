@@ -42,9 +42,14 @@ def decide(
     running: bool = False,
     paused_until: datetime | None = None,
     left: int | None = None,
+    more: bool = False,
 ) -> list[Decision]:
-    """Decide on every tick, in order; `fired + skipped == len(ticks)`, always."""
-    reasons = [_lateness(policy, tick, ticks[-1], now, paused_until) for tick in ticks]
+    """Decide on every tick, in order; `fired + skipped == len(ticks)`, always.
+
+    `more` says that later ticks have come too, to be decided next: none of these is the last one.
+    """
+    last = None if more else ticks[-1]
+    reasons = [_lateness(policy, tick, last, now, paused_until) for tick in ticks]
     fires = [place for place, reason in enumerate(reasons) if reason is None]
     if left is not None:
         for place in fires[left:]:
@@ -63,7 +68,7 @@ def decide(
 
 
 def _lateness(
-    policy: Policy, tick: datetime, last: datetime, now: datetime, paused_until: datetime | None
+    policy: Policy, tick: datetime, last: datetime | None, now: datetime, paused_until: datetime | None
 ) -> str | None:
     if paused_until is not None and tick <= paused_until:
         return "the schedule was paused"

@@ -27,6 +27,7 @@ _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit
 
 # Our statements are short: one without an answer for so long went into a network that lost it.
 PATIENCE = 60.0
+_READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean"
 # A deadlock is a bug to be counted, but never one to lose work over.
 _TRIES = 5
 
@@ -135,15 +136,15 @@ class AsyncStore:
             await connection.close()
 
     async def check(self) -> None:
-        """Refuse to work on a schema this code was not written for, or on a standby."""
+        """Refuse to work on a schema this code was not written for, or on a standby or otherwise read-only."""
         there, version = migrate.version_query(self.settings.schema)
         try:
             async with self.connection() as connection:
                 found = await connection.fetchval(version) if await connection.fetchval(there) else None
-                standby = await connection.fetchval("select pg_is_in_recovery()")
+                read_only = await connection.fetchval(_READ_ONLY)
         except UNAVAILABLE as error:
             raise unavailable(error) from error
-        if standby:
+        if read_only:
             raise unavailable(asyncpg.ReadOnlySQLTransactionError())
         migrate.check(found)
 
@@ -222,15 +223,15 @@ class SyncStore:
             raise unavailable(error) from error
 
     def check(self) -> None:
-        """Refuse to work on a schema this code was not written for, or on a standby."""
+        """Refuse to work on a schema this code was not written for, or on a standby or otherwise read-only."""
         there, version = migrate.version_query(self.settings.schema)
         connection = self.open()
         try:
             found = self._value(connection, version) if self._value(connection, there) else None
-            standby = self._value(connection, "select pg_is_in_recovery()")
+            read_only = self._value(connection, _READ_ONLY)
         except UNAVAILABLE as error:
             raise unavailable(error) from error
-        if standby:
+        if read_only:
             raise unavailable(psycopg.errors.ReadOnlySqlTransaction())
         migrate.check(found)
 

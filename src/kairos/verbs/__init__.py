@@ -1,6 +1,6 @@
 """What can be asked of Kairos. Each verb yields statements and returns its answer; none does I/O."""
 
-from kairos.verbs.accept import enqueue, enqueue_many, insert
+from kairos.verbs.accept import enqueue, enqueue_many, insert, instant, timed
 from kairos.verbs.change import cancel, retry, run_now, signal
 from kairos.verbs.queue import limit, pause, queues, resume, workers
 from kairos.verbs.read import get, history, list_jobs, result, signals
@@ -12,6 +12,7 @@ __all__ = [
     "get",
     "history",
     "insert",
+    "instant",
     "limit",
     "list_jobs",
     "pause",
@@ -22,5 +23,6 @@ __all__ = [
     "run_now",
     "signal",
     "signals",
+    "timed",
     "workers",
 ]

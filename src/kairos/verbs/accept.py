@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from kairos.errors import BadRequest, Duplicate
 from kairos.fsm.lifecycle import JobState
-from kairos.machine.call import Call
+from kairos.machine.call import Call, Options
+from kairos.schedule import when
 from kairos.store import rows
 from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.query import Pause, Query, Row, Verb
@@ -33,11 +35,35 @@ def enqueue_many(calls: Iterable[Call]) -> Verb[list[Job]]:
             raise BadRequest(f"Enqueue a call such as send.call(user_id=7), not {call!r}.", field="call")
     if not batch:
         return []
+    batch = yield from timed(batch)
     answer = yield insert(batch)
     jobs = []
     for call, row in zip(batch, answer, strict=True):
         jobs.append(_new_job(call, row) if row["is_new"] else (yield from _holder(call, row["id"])))
     return jobs
+
+
+def timed(batch: list[Call]) -> Verb[list[Call]]:
+    """The batch with every time in words made an instant, by the only clock."""
+    if all(call.options.when is None for call in batch):
+        return batch
+    now = (yield Query("read_now"))[0]["now"]
+    return [
+        call
+        if call.options.when is None
+        else replace(call, options=replace(call.options, when=None, run_at=instant(call.options, now)))
+        for call in batch
+    ]
+
+
+def instant(options: Options, now: datetime) -> datetime:
+    """The one instant that an option `when` means; a recurrence is a schedule's business."""
+    ticks = when(options.when or "", now=now, tz=options.tz).ticks(after=now, limit=2)
+    if len(ticks) > 1:
+        raise BadRequest(
+            f"{options.when!r} comes more than once: add a schedule, or name one time.", field="when"
+        )
+    return ticks[0]
 
 
 def insert(batch: Sequence[Call]) -> Query:

@@ -19,6 +19,7 @@ class Claim:
         "inbox",
         "key",
         "lease",
+        "picked",
         "queue",
         "reply_to",
         "state",
@@ -44,6 +45,7 @@ class Claim:
         reply_to: int | None,
         inbox: tuple[Signal, ...],
         suspect: bool = False,
+        picked: int | None = None,
     ) -> None:
         self.queue = queue
         self.id = id
@@ -58,6 +60,7 @@ class Claim:
         self.reply_to = reply_to
         self.inbox = inbox
         self.steps_ahead = 0
+        self.picked = picked  # when this step began, by the database, in microseconds
         self.suspect = suspect  # its worker was lost so often that it may be the cause
 
     def __repr__(self) -> str:
@@ -80,6 +83,7 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
             reply_to,
             inbox,
             suspect,
+            picked,
             *_,
             claimed,
         ) = row
@@ -98,6 +102,7 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
                 reply_to,
                 _inbox(inbox) if inbox else (),
                 suspect,
+                picked,
             )
 
 

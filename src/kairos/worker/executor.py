@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
-from kairos.errors import StepTimeout, UnknownStep
+from kairos.errors import StepError, StepTimeout, UnknownStep
 from kairos.fsm.lifecycle import Verb
 from kairos.machine.context import Context, Runtime
 from kairos.machine.definition import Machine, Step
@@ -26,6 +26,8 @@ log = Log("kairos.worker")
 # Long enough for another worker to be asked, short enough for a rolling deployment.
 _UNKNOWN_ACTION_PAUSE = timedelta(seconds=10)
 _SUSPECT_PAUSE = timedelta(seconds=1)
+# How long an interrupted step may take to clean up before its worker leaves without it.
+_LAST_WORDS = 5.0
 
 
 class Running:
@@ -131,8 +133,15 @@ class Executor:
             await asyncio.sleep(0.01)
         for running in list(self.running.values()):
             running.interrupt()
-        while self.running:
+        deadline = asyncio.get_running_loop().time() + _LAST_WORDS
+        while self.running and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
+        for running in self.running.values():
+            log.error(
+                "a step does not end; its job is given back", job=running.claim.id, step=running.step.name
+            )
+            running.lost = True  # whatever it still returns is nobody's
+            self._submit(release(running.claim, "its worker is shutting down"))
         for lane in list(self._lanes):
             lane.cancel()
         await self._processes.close()
@@ -230,7 +239,9 @@ class Executor:
                 return cancelled(claim, ctx)
             if self.stopping:
                 return release(claim, "its worker is shutting down")
-            return self._handled(claim, machine, ctx, error)
+            broken = StepError(f"Step {step.name!r} was cancelled, but not by Kairos.")
+            broken.__cause__ = error
+            return self._handled(claim, machine, ctx, broken)
         except BaseException as error:  # noqa: BLE001 (whatever a step raises must end in a named state)
             return self._handled(claim, machine, ctx, error)
         return settle(claim, machine, returned, ctx=ctx)

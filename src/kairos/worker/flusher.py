@@ -13,7 +13,7 @@ from kairos.store.faults import PASSING, REFUSED
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query, Row, drive
 from kairos.store.query import Verb as Steps
-from kairos.verbs import insert
+from kairos.verbs import insert, timed
 from kairos.worker.claim import Claim
 from kairos.worker.leases import Leases
 from kairos.worker.logs import Log
@@ -109,19 +109,24 @@ class Flusher(Loop):
         self, batch: list[Settlement], rows: Sequence[Row], sent_before: bool = False
     ) -> None:
         by_id = {row["id"]: row for row in rows}
+        if sent_before and len(rows) < len(batch):
+            # Most likely the first sending was committed and only its answer was lost. Where that was a
+            # run-ahead, the row is ours still, and nobody runs it.
+            log.warning("a commit sent again found less to do", jobs=len(batch) - len(rows))
+            self.failed(TimeoutError("the answer to a commit was lost"))
         keys = set()
         for settlement in batch:
             claim = settlement.claim
             row = by_id.get(claim.id)
             if row is None:
-                self._missing(settlement, sent_before)
-                if sent_before and claim.key is not None:
-                    keys.add(claim.key)
-                continue
-            self.committed += 1
-            if row["status"] == _EXECUTING:
-                self._run_ahead(settlement, row["lease"])
-                continue
+                if not sent_before:
+                    self.stale += 1
+                    log.warning("stale commit refused", job=claim.id, step=claim.step, verb=settlement.verb)
+            else:
+                self.committed += 1
+                if row["status"] == _EXECUTING:
+                    self._run_ahead(settlement, row["lease"], row["picked"])
+                    continue
             self._leases.drop(claim)
             if claim.key is not None:
                 keys.add(claim.key)
@@ -129,18 +134,6 @@ class Flusher(Loop):
             await self._open(sorted(keys))
         more = bool(keys) or any(row["status"] == _RUNNABLE for row in rows) or any(map(_brings_work, batch))
         self._settled(more)
-
-    def _missing(self, settlement: Settlement, sent_before: bool) -> None:
-        claim = settlement.claim
-        self._leases.drop(claim)
-        if sent_before:
-            # Most likely the first sending was committed and only its answer was lost. If that was a
-            # run-ahead, the row is ours still, and nobody runs it.
-            log.warning("a commit sent twice found nothing to do", job=claim.id, verb=settlement.verb)
-            self.failed(TimeoutError("the answer to a commit was lost"))
-        else:
-            self.stale += 1
-            log.warning("stale commit refused", job=claim.id, step=claim.step, verb=settlement.verb)
 
     async def _open(self, keys: list[str]) -> None:
         self._busy = True
@@ -166,7 +159,7 @@ class Flusher(Loop):
             return
         await self._acknowledge([settlement], rows)
 
-    def _run_ahead(self, settlement: Settlement, lease: int) -> None:
+    def _run_ahead(self, settlement: Settlement, lease: int, picked: int) -> None:
         claim = settlement.claim
         assert settlement.step is not None
         consumed = set(settlement.consumed)
@@ -177,6 +170,7 @@ class Flusher(Loop):
         claim.timed_out = ()
         claim.inbox = tuple(signal for signal in claim.inbox if signal.id not in consumed)
         claim.steps_ahead += 1
+        claim.picked = picked
         self._leases.hold(claim)
         self._go_on(claim)
 
@@ -221,7 +215,7 @@ def settle_all(worker: str, batch: Sequence[Settlement]) -> Steps[list[Row]]:
     settled = {row["id"] for row in rows if row["status"] != _CANCELLED}
     children = [call for each in batch if each.claim.id in settled for call in each.children]
     if children:
-        yield insert(children)
+        yield insert((yield from timed(children)))
     return rows
 
 
@@ -254,6 +248,7 @@ def settle_query(worker: str, batch: Sequence[Settlement]) -> Query:
             plain([each.ahead or None for each in batch]),
             [signal for each in batch for signal in each.consumed],
             worker,
+            plain([each.claim.picked if each.ahead else None for each in batch]),
         ),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -54,6 +55,7 @@ class Picker(Loop):
         self._in_doubt = False
         self._full = False
         self._look = True
+        self._refreshed_at = -math.inf
         self._pace = Pace()
         self.stopped = False
 
@@ -83,6 +85,8 @@ class Picker(Loop):
             return self._poll  # the next commit wakes us
         hinted, self._look = self._look, False
         self._wait = self._poll
+        if hinted and time.monotonic() - self._refreshed_at >= self._poll:
+            await self.refresh()  # however busy: a limit set meanwhile must be known
         queues = list(self._order) if hinted else self._due(await self.refresh())
         for queue in queues:
             room = self._room(queue)
@@ -177,6 +181,7 @@ class Picker(Loop):
     async def refresh(self) -> Sequence[Row]:
         """Learn what the settings of the queues are now, and when each has something."""
         rows = await self._store.run(Query("next_due", (self._order,)))
+        self._refreshed_at = time.monotonic()
         self._limited = {row["name"] for row in rows if row["limited"]}
         self._key_limited = {row["name"] for row in rows if row["key_limited"]}
         return rows

@@ -1,4 +1,4 @@
-"""Retention: settled jobs leave after their time, counted as they go."""
+"""Retention: settled jobs and decided ticks leave after their time."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class Pruner(Loop):
 
     async def tick(self) -> float:
         jobs = (await self._store.run(Query("purge_jobs", (self._retention, BATCH))))[0]["jobs"]
-        if jobs:
-            log.info("retention", purged=jobs)
-        if jobs == BATCH:
+        ticks = (await self._store.run(Query("forget_ticks", (self._retention, BATCH))))[0]["ticks"]
+        if jobs or ticks:
+            log.info("retention", purged=jobs, ticks=ticks)
+        if BATCH in (jobs, ticks):
             return 0.0
         await self._store.run(Query("forget_keys"))
         return self._interval

@@ -16,7 +16,7 @@ from kairos.worker.ticker import Ticker
 log = Log("kairos.worker")
 
 BATCH = 500
-_KEYS = 200
+_KEYS = 1000
 _NOW = timedelta(0)
 
 
@@ -100,10 +100,9 @@ class Sweeper(Loop):
             self._freed()
 
     async def _open_held(self) -> None:
-        """The floor under `open_keys`: a few keys a time, round and round."""
+        """The floor under `open_keys`: keys that nobody would let in, some of the line a time, round and round."""
         rows = await self._store.run(Query("held_keys", (self._after_key, _KEYS)))
-        keys = [row["key"] for row in rows]
-        self._after_key = keys[-1] if len(keys) == _KEYS else ""
-        if keys:
+        self._after_key = rows[-1]["key"] if rows else ""
+        if keys := [row["key"] for row in rows if row["stuck"]]:
             await open_keys(self._store, keys)
             self._freed()

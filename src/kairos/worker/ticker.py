@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 
+from kairos import codec
+from kairos.errors import KairosError
 from kairos.schedule import Plan
 from kairos.schedule.policies import Decision, Policy, decide
 from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.pool import AsyncStore, Connection
 from kairos.store.query import Query, Row
+from kairos.worker.flusher import open_keys
 from kairos.worker.logs import Log
 
 log = Log("kairos.worker")
@@ -19,6 +22,8 @@ log = Log("kairos.worker")
 BATCH = 500
 # After a long downtime a schedule's ticks are decided in portions, so that no transaction grows without bound.
 MAX_TICKS = 1000
+_LONGEST_REASON = 500
+_MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +53,8 @@ class Ticker:
         """Decide on what is due, up to a batch; answers whether there may be more."""
         async with self._store.transaction() as connection:
             rows = await self._store.on(connection, Query("due_schedules", (BATCH,)))
-            turns = [take_turn(row) for row in rows]
-            for turn in turns:
-                await self._cancel_live(connection, turn)
+            turns = [turn for row in rows if (turn := await self._turn(connection, row)) is not None]
+            stopped = [row for turn in turns for row in await self._cancel_live(connection, turn)]
             fired = await self._store.on(connection, fire_query(turns))
             await self._store.on(connection, advance_query(turns))
         for row in fired:
@@ -61,20 +65,45 @@ class Ticker:
                     tick_at=row["tick_at"],
                     reason=row["reason"],
                 )
+        await self._hint(fired, stopped)
         return len(rows) == BATCH or any(len(turn.decisions) == MAX_TICKS for turn in turns)
 
-    async def _cancel_live(self, connection: Connection, turn: Turn) -> None:
-        if turn.row["overlap"] == "cancel" and turn.fired:
-            for job_id in turn.row["live"]:
-                reason = f"a later tick of schedule {turn.row['name']}"
-                await self._store.on(connection, Query("cancel_job", (job_id, reason, "ticker")))
+    async def _turn(self, connection: Connection, row: Row) -> Turn | None:
+        """A schedule that cannot be read here is paused for all to see; the others go on."""
+        try:
+            return take_turn(row)
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with one row, it is that row's)
+            why = error.message if isinstance(error, KairosError) else f"{type(error).__name__}: {error}"
+            reason = f"its sentence cannot be read: {codec.printable(why, _LONGEST_REASON)}"
+            await self._store.on(connection, Query("pause_schedule", (row["name"], True, reason)))
+            log.error("a schedule is paused", schedule=row["name"], sentence=row["sentence"], reason=reason)
+            return None
+
+    async def _cancel_live(self, connection: Connection, turn: Turn) -> list[Row]:
+        if turn.row["overlap"] != "cancel" or not turn.fired:
+            return []
+        reason = f"a later tick of schedule {turn.row['name']}"
+        asked = [Query("cancel_job", (job_id, reason, "ticker")) for job_id in turn.row["live"]]
+        return [row for query in asked for row in await self._store.on(connection, query)]
+
+    async def _hint(self, fired: Sequence[Row], stopped: Sequence[Row]) -> None:
+        """What is committed, told to whom it concerns: NOTIFY in the transaction would make commits queue up."""
+        for row in stopped:
+            if row["running"]:
+                await self._store.run(Query("notify_cancel", (str(row["id"]),)))
+        if keys := sorted({row["leaves_line"] for row in stopped} - {None}):
+            await open_keys(self._store, keys)
+        if queues := sorted({row["queue"] for row in fired} - {None}):
+            await self._store.run(Query("notify_queues", (queues,)))
 
 
 def take_turn(row: Row) -> Turn:
     """The pure part: which ticks have come since the cursor, what each policy makes of them, what is next."""
     plan = plan_of(row["sentence"])
     now, ends_at = row["now"], row["ends_at"]
-    after = max(row["cursor_at"], row["starts_at"]) if row["starts_at"] else row["cursor_at"]
+    after = row["cursor_at"]
+    if row["starts_at"] is not None and row["starts_at"] > after:
+        after = row["starts_at"] - _MICROSECOND  # a tick at the start itself is one
     until = min(now, ends_at) if ends_at else now
     due: list[datetime] = []
     next_tick_at: datetime | None = None
@@ -92,6 +121,7 @@ def take_turn(row: Row) -> Turn:
             running=bool(row["live"]),
             paused_until=row["paused_until"],
             left=row["ticks_left"],
+            more=next_tick_at is not None and next_tick_at <= until,
         )
         if due
         else []
@@ -118,6 +148,7 @@ def fire_query(turns: Sequence[Turn]) -> Query:
             instants(each.tick_at for _, each in decided),
             texts([each.reason for _, each in decided]),
             microseconds(each.delay for _, each in decided),
+            False,
         ),
     )
 

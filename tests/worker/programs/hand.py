@@ -1,14 +1,9 @@
-"""A worker in a process of its own, whose steps tell what they do in a journal and die where they are told to.
-
-The journal has one JSON line per event, each written by one `write` to a file opened for appending: the
-monotonic clock is the same for every process of a machine, so its lines are in the order of what happened.
-"""
+"""A worker in a process of its own, whose steps tell what they do in a journal and die where they are told to."""
 
 from __future__ import annotations
 
 import asyncio
 import ctypes
-import json
 import os
 import signal
 import sys
@@ -17,24 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from chaos.journal import Journal
+
 from kairos import Backoff, Context, Done, Kairos, Next, step
 from kairos.cli.serve import Stop, leave, run
 from kairos.worker import transaction
 from kairos.worker.transaction import StepTransaction
 
 FOLDER = "HAND_FOLDER"  # in the environment: by it a test finds what its workers left behind
-
-
-class Journal:
-    def __init__(self, path: str | Path) -> None:
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-    def tell(self, event: str, **values: Any) -> None:
-        line = {"t": time.monotonic(), "pid": os.getpid(), "e": event, **values}
-        os.write(self._fd, json.dumps(line).encode() + b"\n")
-
-    def step(self, event: str, ctx: Context[Any], **values: Any) -> None:
-        self.tell(event, job=ctx.id, step=ctx.step, lease=ctx.lease, attempt=ctx.attempt, **values)
 
 
 def build(database: str, folder: Path) -> Kairos:

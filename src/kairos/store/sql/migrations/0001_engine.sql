@@ -23,6 +23,7 @@ create table kairos.gen_durable (
   priority            smallint not null default 0,      -- lower is earlier
   eligible_at         timestamptz not null,
   expires_at          timestamptz,                      -- TTL: pick needs now < it, expire needs now >= it
+  ttl                 interval,                         -- as it was given, for a retry by hand
   attempt             int not null default 0,           -- of the current step; reset by Next
   reaps               smallint not null default 0,      -- how often its worker was lost
   max_reaps           smallint not null default 5,

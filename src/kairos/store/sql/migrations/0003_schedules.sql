@@ -22,14 +22,15 @@ create table kairos.schedules (
   jitter          interval not null default '0',
   starts_at       timestamptz,
   ends_at         timestamptz,
-  ticks_left      int check (ticks_left >= 0),
+  count           int check (count > 0),         -- how many ticks were asked for
+  ticks_left      int check (ticks_left between 0 and count),
   -- where it stands
   cursor_at       timestamptz not null,          -- every tick up to here is decided
   next_tick_at    timestamptz,                   -- null: it has come to its end
   paused_at       timestamptz,
   pause_reason    text,
   paused_until    timestamptz,                   -- ticks up to here fell into the last pause
-  declared_by     text,                          -- the app whose code declares it; null: made by hand
+  declared_by     text,                          -- the named app whose code declares it; null: nobody's to pause
   inserted_at     timestamptz not null,
   updated_at      timestamptz not null
 );
@@ -42,9 +43,10 @@ create table kairos.ticks (
   job_id     bigint,                             -- null: it was skipped
   reason     text,                               -- why it was skipped
   decided_at timestamptz not null,
-  primary key (schedule, generation, tick_at),
+  primary key (schedule, tick_at, generation),   -- in this order, the ticks of all generations are one range
   check ((job_id is null) = (reason is not null))
 );
+create index ticks_decided on kairos.ticks (decided_at);   -- for retention
 create trigger ticks_append_only before update on kairos.ticks
   for each statement execute function kairos.refuse_rewrite();
 

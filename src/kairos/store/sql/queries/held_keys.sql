@@ -1,5 +1,6 @@
--- held_keys: the next keys after $1 that have jobs on hold, at most $2, by a skip scan.
--- Index: gen_durable_held. The sweep's floor under wait_keys and open_keys.
+-- held_keys: of the next $2 keys after $1 that have jobs on hold, by a skip scan, those that nobody would let in:
+-- no holder that could free them and no open job that could be picked; and the last one looked at.
+-- Index: gen_durable_held, gen_durable_key_holder, gen_durable_key_line. The sweep's floor under open_keys.
 with recursive keys as (
   (select g.partition_key as key from kairos.gen_durable g
    where g.status = 'runnable' and g.held and g.partition_key > $1
@@ -9,5 +10,15 @@ with recursive keys as (
           where g.status = 'runnable' and g.held and g.partition_key > k.key
           order by g.partition_key limit 1)
   from keys k where k.key is not null
+), few as materialized (
+  select key from keys limit $2::int
 )
-select key from (select key from keys limit $2::int) as few where key is not null
+select key, stuck.stuck from few
+cross join lateral (
+  select not exists (
+      select from kairos.gen_durable e where e.partition_key = few.key and e.status = 'executing')
+    and coalesce((select g.held from kairos.key_heads(few.key, 1) h join kairos.gen_durable g on g.id = h.id), true)
+    as stuck
+) stuck
+where key is not null and (stuck.stuck or key = (select max(key) from few))
+order by key

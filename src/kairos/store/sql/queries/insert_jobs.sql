@@ -42,13 +42,14 @@ with input as materialized (
   where l.place > 1 or equal.id is not null or held.id is not null
 ), inserted as (
   insert into kairos.gen_durable (
-    id, fsm, fsm_version, step, state, queue, priority, partition_key, ordered, held, eligible_at, expires_at,
+    id, fsm, fsm_version, step, state, queue, priority, partition_key, ordered, held, eligible_at, expires_at, ttl,
     unique_key, unique_scope, reply_to, reply_name, tags, max_reaps, inserted_at, updated_at
   ) overriding system value
   select
     i.id, i.fsm, i.fsm_version, i.step, i.state::jsonb, i.queue, i.priority, i.partition_key,
     coalesce(i.ordered, false), i.id in (select behind.id from behind),
     i.eligible_at, coalesce(i.expires_at, i.eligible_at + i.ttl * interval '1 microsecond'),
+    coalesce(i.expires_at - i.eligible_at, i.ttl * interval '1 microsecond'),
     i.unique_key, coalesce(i.unique_scope::kairos.durable_status[], '{}'), i.reply_to, i.reply_name,
     coalesce(i.tags::text[], '{}'), i.max_reaps, kairos.now(), kairos.now()
   from input i

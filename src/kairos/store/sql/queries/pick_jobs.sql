@@ -45,9 +45,9 @@ select
     select jsonb_agg(jsonb_build_object('id', s.id, 'name', s.name, 'payload', s.payload) order by s.id)::text
     from kairos.signals s where s.target_id = c.id and s.consumed_at is null
   ) end as inbox,
-  c.reaps * 2 > c.max_reaps as suspect, c.priority, c.eligible_at, true as claimed
+  c.reaps * 2 > c.max_reaps as suspect, (extract(epoch from kairos.now()) * 1000000)::bigint as picked, c.priority, c.eligible_at, true as claimed
 from claimed c
 union all
-select due.id, null, null, null, null, null, null, due.partition_key, null, null, null, null, null, null, false
+select due.id, null, null, null, null, null, null, due.partition_key, null, null, null, null, null, null, null, false
 from due where due.partition_key is not null
 order by priority, eligible_at, id

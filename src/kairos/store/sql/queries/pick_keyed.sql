@@ -27,6 +27,7 @@ with allowed as materialized (
   select g.id from kairos.gen_durable g
   where g.id = any (array(select h.id from heads h where h.id = any ($2::bigint[])))
     and g.status = 'runnable' and g.eligible_at <= kairos.now()
+    and (g.expires_at is null or g.expires_at > kairos.now())
   for no key update skip locked
 ), behind as materialized (
   select g.id from kairos.gen_durable g
@@ -57,6 +58,6 @@ select
     select jsonb_agg(jsonb_build_object('id', s.id, 'name', s.name, 'payload', s.payload) order by s.id)::text
     from kairos.signals s where s.target_id = c.id and s.consumed_at is null
   ) end as inbox,
-  c.reaps * 2 > c.max_reaps as suspect, c.priority, c.eligible_at, true as claimed
+  c.reaps * 2 > c.max_reaps as suspect, (extract(epoch from kairos.now()) * 1000000)::bigint as picked, c.priority, c.eligible_at, true as claimed
 from claimed c
 order by c.priority, c.eligible_at, c.id

@@ -1,18 +1,18 @@
 -- retry_job: nothing -> runnable: a new job with the first input of a settled one, at its first step ($2, or the
--- step of its first history row where nobody here knows the machine) and for as long as it could wait ($3, or as before).
+-- step of its first history row where nobody here knows the machine) and for as long as it could wait (or $3).
 -- Guard: the old job has ended; its unique key must be free. Index: gen_durable_pkey, history_pkey.
 with old as materialized (
   select g.*, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state_name
   from kairos.gen_durable g where g.id = $1::bigint
 ), inserted as (
   insert into kairos.gen_durable (
-    fsm, fsm_version, step, state, queue, priority, partition_key, ordered, eligible_at, expires_at,
+    fsm, fsm_version, step, state, queue, priority, partition_key, ordered, eligible_at, expires_at, ttl,
     unique_key, unique_scope, retry_of, tags, max_reaps, inserted_at, updated_at
   )
   select o.fsm, o.fsm_version,
          coalesce($2::text, (select h.step from kairos.history h where h.job_id = o.id order by h.id limit 1), o.step),
          coalesce(o.input, o.state), o.queue, o.priority, o.partition_key, o.ordered,
-         kairos.now(), kairos.now() + coalesce($3::interval, o.expires_at - o.inserted_at),
+         kairos.now(), kairos.now() + coalesce(o.ttl, $3::interval), coalesce(o.ttl, $3::interval),
          o.unique_key, o.unique_scope, o.id, o.tags, o.max_reaps, kairos.now(), kairos.now()
   from old o where o.completed_at is not null
   on conflict (unique_guard) where unique_guard is not null do nothing

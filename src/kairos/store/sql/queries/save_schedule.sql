@@ -1,15 +1,15 @@
 -- save_schedule: makes a schedule or edits one; an edit that changes what fires or when raises its generation.
 -- Guard: an unchanged one keeps its generation, its cursor and its anchors: the same words mean what they meant.
 insert into kairos.schedules as s (
-  name, intent, sentence, tz, fsm, fsm_version, step, state, queue, priority, partition_key, ttl, tags,
-  overlap, catch_up, catch_up_within, jitter, starts_at, ends_at, ticks_left, cursor_at, next_tick_at, declared_by,
-  inserted_at, updated_at
+  name, intent, tz, fsm, fsm_version, step, state, queue, priority, partition_key, ttl, tags,
+  overlap, catch_up, catch_up_within, jitter, starts_at, ends_at, count, ticks_left,
+  sentence, cursor_at, next_tick_at, declared_by, inserted_at, updated_at
 ) values (
-  $1::text, $2::text, $3::text, $4::text, $5::text, $6::int, $7::text, $8::text::jsonb, $9::text, $10::smallint,
-  $11::text, $12::bigint * interval '1 microsecond', coalesce($13::text::text[], '{}'),
-  $14::text, $15::text, $16::bigint * interval '1 microsecond', $17::bigint * interval '1 microsecond',
-  $18::timestamptz, $19::timestamptz, $20::int, $21::timestamptz, $22::timestamptz, $23::text,
-  kairos.now(), kairos.now()
+  $1::text, $2::text, $3::text, $4::text, $5::int, $6::text, $7::text::jsonb, $8::text, $9::smallint,
+  $10::text, $11::bigint * interval '1 microsecond', coalesce($12::text::text[], '{}'),
+  $13::text, $14::text, $15::bigint * interval '1 microsecond', $16::bigint * interval '1 microsecond',
+  $17::timestamptz, $18::timestamptz, $19::int, $19::int,
+  $20::text, $21::timestamptz, $22::timestamptz, $23::text, kairos.now(), kairos.now()
 )
 on conflict (name) do update set
   generation = s.generation + 1, intent = excluded.intent, sentence = excluded.sentence, tz = excluded.tz,
@@ -17,13 +17,14 @@ on conflict (name) do update set
   queue = excluded.queue, priority = excluded.priority, partition_key = excluded.partition_key, ttl = excluded.ttl,
   tags = excluded.tags, overlap = excluded.overlap, catch_up = excluded.catch_up,
   catch_up_within = excluded.catch_up_within, jitter = excluded.jitter, starts_at = excluded.starts_at,
-  ends_at = excluded.ends_at, ticks_left = excluded.ticks_left, cursor_at = excluded.cursor_at,
-  next_tick_at = excluded.next_tick_at, declared_by = excluded.declared_by, updated_at = kairos.now()
+  ends_at = excluded.ends_at, count = excluded.count, ticks_left = excluded.ticks_left,
+  cursor_at = excluded.cursor_at, next_tick_at = excluded.next_tick_at, declared_by = excluded.declared_by,
+  updated_at = kairos.now()
 where (s.intent, s.tz, s.fsm, s.fsm_version, s.step, s.state, s.queue, s.priority, s.partition_key, s.ttl, s.tags,
-       s.overlap, s.catch_up, s.catch_up_within, s.jitter, s.starts_at, s.ends_at, s.declared_by)
+       s.overlap, s.catch_up, s.catch_up_within, s.jitter, s.starts_at, s.ends_at, s.count)
   is distinct from
       (excluded.intent, excluded.tz, excluded.fsm, excluded.fsm_version, excluded.step, excluded.state,
        excluded.queue, excluded.priority, excluded.partition_key, excluded.ttl, excluded.tags, excluded.overlap,
        excluded.catch_up, excluded.catch_up_within, excluded.jitter, excluded.starts_at, excluded.ends_at,
-       excluded.declared_by)
+       excluded.count)
 returning s.name, s.generation

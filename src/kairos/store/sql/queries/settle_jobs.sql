@@ -8,8 +8,9 @@ with outcome as materialized (
   select o.*, o.verb in ('next', 'replay', 'retry', 'release') as goes_on
   from unnest(
     $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::int[], $6::text::text[],
-    $7::text::text[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::boolean[]
-  ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead)
+    $7::text::text[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::boolean[],
+    $15::text::bigint[]
+  ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead, picked)
 ), ordered as materialized (
   -- Where jobs reply to others, two commits may want the same rows: then all take them in the order of ids. The
   -- look whether any do is one probe of gen_durable_replies a batch; the locks would add a fifth to its price.
@@ -54,7 +55,8 @@ with outcome as materialized (
   where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $14
     and (select count(*) from ordered) >= 0
   returning g.id, g.status, g.lease, g.partition_key,
-    o.verb, o.goes_on, o.ran, o.attempt, o.delay, o.error, g.cancel_reason, g.picked_at
+    o.verb, o.goes_on, o.ran, o.attempt, o.delay, o.error, g.cancel_reason,
+    coalesce(timestamptz 'epoch' + o.picked * interval '1 microsecond', g.picked_at) as picked_at
 ), consumed as (
   update kairos.signals s set consumed_at = kairos.now()
   where cardinality($13::bigint[]) > 0
@@ -67,15 +69,20 @@ with outcome as materialized (
     'running',
     case when s.status = 'cancelled' then 'cancelled' when s.verb = 'retry' then 'failed'
          when not s.goes_on then kairos.job_state(s.status, s.picked_at, s.picked_at)
-         when s.delay > 0 then 'scheduled' else 'pending' end,
+         when s.verb = 'replay' then 'scheduled' else 'pending' end,
     s.ran, s.attempt, $14, case when s.status = 'cancelled' then coalesce(s.cancel_reason, s.error) else s.error end,
     s.picked_at, kairos.now()
   from settled s
+  -- Handed back for the same reason again and again, as a job that no worker knows: said once.
+  where s.verb <> 'release' or s.error is distinct from (
+    select h.reason from kairos.history h where h.job_id = s.id order by h.id desc limit 1)
   union all
   -- An automatic retry passes through `failed` inside this commit: its second row.
-  select s.id, 'retry', 'failed', case when s.delay > 0 then 'scheduled' else 'pending' end,
+  select s.id, 'retry', 'failed', 'scheduled',
     s.ran, s.attempt, $14, null, null, kairos.now()
   from settled s
   where s.verb = 'retry' and s.status <> 'cancelled'
 )
-select s.id, s.status::text as status, s.lease, s.partition_key from settled s
+select s.id, s.status::text as status, s.lease, s.partition_key,
+  (extract(epoch from kairos.now()) * 1000000)::bigint as picked
+from settled s
