@@ -27,7 +27,9 @@ MUTANTS = {
                                          test_unique.test_two_batches_that_share_keys_in_opposite_orders_do_not_deadlock),
     "outcomes in the order they came": ("finish_jobs", REPLIES, "false", FAMILY, done, 0),
     "parks in the order they came": ("lock_jobs", "for no key update", "", FAMILY, lambda claim: park(claim, "no"), 1),
-    "an expiry that waits": ("expire_jobs", PARENTS, PARENTS.replace("where", "where true or"), SWEEPERS, "expire_jobs"),
+    "an expiry that waits": (
+        "expire_jobs", PARENTS, PARENTS.replace("where", "where true or"), SWEEPERS, "expire_jobs"
+    ),
     "a reaper that waits": ("reap_jobs", PARENTS, PARENTS.replace("where", "where true or"), SWEEPERS, "reap_jobs"),
     "progress that waits": ("report_progress", "of g skip locked", "of g",
                             test_locks.test_progress_and_the_outcomes_of_the_same_steps_do_not_deadlock),

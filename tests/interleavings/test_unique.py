@@ -90,7 +90,7 @@ async def test_a_retry_that_loses_its_key_to_an_enqueue_is_told_who_has_it(jobs,
         return {"retry": session(retries), "client": enqueues("u")}
 
     async def check(result):
-        ((job, is_new),) = result.answers["client"]
+        ((job, _),) = result.answers["client"]
         assert result.answers["retry"].id == job
         assert await jobs.value("select count(*) from kairos.gen_durable") == 2
 

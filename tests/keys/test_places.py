@@ -88,10 +88,9 @@ async def test_a_lowered_limit_lets_nothing_start_until_enough_have_ended(jobs):
 
 async def test_keys_whose_short_hashes_collide_do_not_block_each_other(jobs):
     assert await jobs.value("select hashtext($1) = hashtext($2)", *COLLIDING)
-    async with jobs.store.connection() as one, jobs.store.connection() as other:
-        async with one.transaction(), other.transaction():
-            assert len(await one.fetch(jobs.store.sql["lock_keys"], list(COLLIDING[:1]))) == 1
-            assert len(await other.fetch(jobs.store.sql["lock_keys"], list(COLLIDING[1:]))) == 1
+    async with jobs.store.transaction() as one, jobs.store.transaction() as other:
+        assert len(await one.fetch(jobs.store.sql["lock_keys"], list(COLLIDING[:1]))) == 1
+        assert len(await other.fetch(jobs.store.sql["lock_keys"], list(COLLIDING[1:]))) == 1
     await jobs.enqueue_many(*({"key": key} for key in COLLIDING))
     assert len(await jobs.worker().pick()) == 2
 
