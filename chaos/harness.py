@@ -157,6 +157,7 @@ async def _record(connection: asyncpg.Connection, journal: Journal) -> Record:
 def _counts(record: Record, nemesis: Nemesis, log: str) -> Counter[str]:
     counts: Counter[str] = Counter({f"jobs {job}": 0 for job in TERMINAL})
     counts.update(f"jobs {job['status']}" for job in record.jobs)
+    counts.update(f"failed as {job['error_code']}" for job in record.jobs if job["status"] == "failed")
     counts.update(event["e"] for event in record.journal)
     counts.update(nemesis.did)
     counts["reaps"] = sum(job["reaps"] for job in record.jobs)

@@ -28,6 +28,20 @@ async def test_a_killed_worker_has_its_jobs_handed_back_at_once_by_its_keeper(cr
     ]  # the dead one is not listed
 
 
+async def test_what_a_killed_worker_had_claimed_and_not_begun_does_not_count_against_the_jobs(crew, app):
+    victim = await crew.ready(lease=HOUR, concurrency=1, ahead=10)
+    jobs = [await app.action("wait_for").enqueue(name="never") for _ in range(4)]
+    first = await until(lambda: crew.events("begin"))
+    for job in jobs:
+        await reaches(app, job.id, "running")
+    victim.kill()
+    for job in jobs:
+        job = await reaches(app, job.id, "pending")
+        begun = job.id == first[0]["job"]
+        assert (job.attempt, job.reaps) == ((1, 1) if begun else (0, 0))
+        assert await verbs(app, job.id) == ["reap" if begun else "release"]
+
+
 async def test_a_keeper_outlives_the_signal_that_a_service_manager_sends_to_all(crew, app):
     victim = await crew.ready(lease=HOUR)
     job = await app.action("wait_for").enqueue(name="never")

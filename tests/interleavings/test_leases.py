@@ -32,13 +32,16 @@ async def test_an_outcome_and_the_reaper_never_both_win(jobs, every_order, worke
     assert await every_order(prepare, check) > 5
 
 
-async def test_a_reaped_job_that_was_picked_again_is_never_written_by_its_first_worker(jobs, every_order):
+@pytest.mark.parametrize("heir", ["w1", "w2"])
+async def test_a_reaped_job_that_was_picked_again_is_never_written_by_its_first_run(jobs, every_order, heir):
+    """Not by another worker's first run, and not by the same worker's either."""
+
     async def prepare():
         claim = prepare.claim = await claimed(jobs)
         await jobs.let_leases_expire(claim.id)
 
         async def second(store):
-            hand = Hand(store, "w2")
+            hand = Hand(store, heir)
             await hand.picker.pick("default", 1)
             return await hand.commit(*map(done, list(hand.claims)))
 

@@ -9,53 +9,37 @@ import asyncio
 import copy
 import os
 from collections.abc import Iterator
-from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
-    invariant,
     precondition,
     rule,
     run_state_machine_as_test,
 )
-from tests.interleavings.laws import hold
-from tests.rig import Hand, Rig, call, done, go, hand_back, park, replay, rig, stop
-from tests.stateful.model import LEASE, SECOND, Job, Model
+from tests.rig import call, done, go, hand_back, park, replay, rig, stop
+from tests.stateful.model import LEASE, SECOND, Job
+from tests.stateful.world import SINCE, WORKERS, World, span
 
 from kairos import verbs
 from kairos.errors import Conflict, InvalidTransition
 from kairos.fsm.lifecycle import Status, Verb
 from kairos.testing import Clock
-from kairos.worker.claim import Claim
 from kairos.worker.flusher import open_keys
 
-WORKERS, KEYS, NAMES = ("w1", "w2"), ("a", "b"), ("go", "stay")
+KEYS, NAMES = ("a", "b"), ("go", "stay")
 FEW = 100
 EXAMPLES = int(os.environ.get("KAIROS_STATEFUL_EXAMPLES", FEW))
 SPANS = st.sampled_from([5 * SECOND, LEASE])
-SNAPSHOT = """
-select g.id, g.status::text, g.step, g.attempt, g.lease, g.locked_by, since(g.eligible_at), since(g.lease_expires_at),
-  case when g.status = 'awaiting_signal' then g.awaits end,
-  case when g.status = 'awaiting_signal' then since(g.await_until) end, g.cancel_requested_at is not null
-from kairos.gen_durable g order by g.id
-"""
-SINCE = """
-create or replace function since(at timestamptz) returns bigint language sql
-  as $$ select (extract(epoch from at - timestamptz '2030-01-01Z') * 1000000)::bigint $$
-"""
-EMPTY = """
-with past as (delete from kairos.history) delete from kairos.gen_durable;
-update kairos.clock set frozen_at = timestamptz '2030-01-01Z', shift = '0'
-"""
 COMMIT: dict[str, Any] = {
     "place": st.integers(0, 20),
-    "outcome": st.sampled_from(["done", "stop", "next", "ahead", "replay", "retry", "release", "park", "park"]),
+    "outcome": st.sampled_from(
+        ["done", "stop", "next", "ahead", "replay", "retry", "release", "park", "park"]
+    ),
     "delay": st.sampled_from([0, 5 * SECOND]),
     "names": st.sampled_from([("go",), NAMES]),
     "takes": st.booleans(),
@@ -64,38 +48,12 @@ COMMIT: dict[str, Any] = {
 }
 
 
-class Engine(RuleBasedStateMachine):
-    runner: ClassVar[asyncio.Runner]
-    rig: ClassVar[Rig]
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.model = Model()
-        self.claims: list[tuple[str, Claim]] = []  # the old ones too: zombies try again
-        self.hands = {name: Hand(self.rig.store, name) for name in WORKERS}
-        for statement in EMPTY.split(";"):
-            self.do(self.rig.fetch(statement))
-
-    def do(self, work: Any) -> Any:
-        return self.runner.run(work)
-
-    def one(self, place: int) -> Job:
-        jobs = list(self.model.jobs.values())
-        return jobs[place % len(jobs)]
-
-    def some_claim(self, place: int, zombie: bool) -> tuple[str, Claim]:
-        """One that holds, if there is any; or for a zombie any there ever was."""
-        fresh = [
-            (worker, claim)
-            for worker, claim in self.claims
-            if self.model.is_fresh(self.model.jobs[claim.id], worker, claim.lease)
-        ]
-        among = fresh if fresh and not zombie else self.claims
-        return among[place % len(among)]
-
+class Engine(World):
     # Clients
 
-    @initialize(jobs=st.lists(st.tuples(st.sampled_from([None, *KEYS]), st.none() | SPANS), min_size=3, max_size=6))
+    @initialize(
+        jobs=st.lists(st.tuples(st.sampled_from([None, *KEYS]), st.none() | SPANS), min_size=3, max_size=6)
+    )
     def begin(self, jobs):
         """A few jobs, some of them picked: what can happen to an empty table is soon known."""
         for key, ttl in jobs:
@@ -197,10 +155,10 @@ class Engine(RuleBasedStateMachine):
             "stop": lambda: stop(claim),
             "next": lambda: go(claim, "other"),
             "ahead": lambda: go(claim, "other", ahead=True),
-            "replay": lambda: replay(claim, _span(delay)),
-            "retry": lambda: replay(claim, _span(delay), Verb.RETRY),
+            "replay": lambda: replay(claim, span(delay)),
+            "retry": lambda: replay(claim, span(delay), Verb.RETRY),
             "release": lambda: hand_back(claim),
-            "park": lambda: park(claim, *names, timeout=_span(delay) if delay else None, then=then),
+            "park": lambda: park(claim, *names, timeout=span(delay) if delay else None, then=then),
         }[outcome]()
         shown = frozenset(signal.id for signal in claim.inbox)
         settlement.consumed = sorted(shown) if takes and outcome != "release" else []
@@ -230,23 +188,19 @@ class Engine(RuleBasedStateMachine):
     @rule(worker=st.sampled_from(WORKERS))
     def renew(self, worker):
         mine = {claim.id: claim.lease for name, claim in self.claims if name == worker}
-        rows = self.do(self.rig.run("renew_leases", list(mine), list(mine.values()), _span(LEASE)))
+        rows = self.do(self.rig.run("renew_leases", list(mine), list(mine.values()), span(LEASE)))
         for row in rows:
             job = self.model.jobs[row["id"]]
-            kept = job.status is Status.EXECUTING and job.lease == mine[job.id] and job.lease_until > self.model.now
+            kept = (
+                job.status is Status.EXECUTING
+                and job.lease == mine[job.id]
+                and job.lease_until > self.model.now
+            )
             assert row["lost"] != kept
             if kept:
                 job.lease_until = self.model.now + LEASE
 
     # The sweeper and the clock
-
-    def sweep(self) -> None:
-        for statement, params, expected in (
-            ("reap_jobs", (100, None, "reaper"), self.model.reap),
-            ("expire_jobs", (100,), self.model.expire),
-            ("timeout_jobs", (100,), self.model.time_out),
-        ):
-            assert {row["id"] for row in self.do(self.rig.run(statement, *params))} == expected(), statement
 
     @precondition(lambda self: self.model.deadlines())
     @rule(place=st.integers(0, 20), by=st.sampled_from([0, -1, 1]))
@@ -264,26 +218,6 @@ class Engine(RuleBasedStateMachine):
         for by in (-1, 0, 1):
             self.go_to(instant + by)
             self.sweep()
-
-    def go_to(self, instant: int) -> None:
-        by, self.model.now = instant - self.model.now, instant
-        self.do(self.rig.fetch("update kairos.clock set frozen_at = frozen_at + $1", _span(by)))
-
-    # What always holds
-
-    @invariant()
-    def the_rows_are_as_the_model_says(self):
-        rows = [tuple(row) for row in self.do(self.rig.fetch(SNAPSHOT))]
-        assert rows == [job.snapshot() for job in self.model.jobs.values()]
-
-    @invariant()
-    def the_laws_hold(self):
-        shown = [signal for job in self.model.jobs.values() for signal in job.shown]
-        self.do(hold(self.rig, shown, sweep=False))
-
-
-def _span(microseconds: int) -> timedelta:
-    return timedelta(microseconds=microseconds)
 
 
 @pytest.fixture

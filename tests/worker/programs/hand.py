@@ -136,7 +136,10 @@ def main(database: str, folder: Path, settings: dict[str, Any]) -> None:
         stop = Stop()
         stop.listen()
         app = build(database, folder)
+        ahead = settings.pop("ahead", None)
         async with app, app.worker(**settings) as worker:
+            if ahead is not None:
+                worker.picker._pace.within = lambda _: ahead  # as if it had been quick so far
             Journal(folder / "journal").tell("ready", worker=worker.name)
             await stop.wait()
         return stop.code
