@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
+import signal
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -29,19 +32,25 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="kairos-chaos-"))
     faults = {given.only: 1.0} if given.only else FAULTS
 
-    def judged(url: str) -> Report:
-        chosen = {"seconds": given.seconds, "seed": given.seed, "mutant": given.mutant, "faults": faults}
-        return asyncio.run(run(url, folder, **chosen))
-
+    chosen = {"seconds": given.seconds, "seed": given.seed, "mutant": given.mutant, "faults": faults}
     if given.url:
-        report = judged(given.url)
+        report = asyncio.run(run(given.url, folder, **chosen))
     else:
         with Server(folder / "postgres", ephemeral=True) as server:
             with psycopg.connect(server.url(), autocommit=True) as connection:
                 migrate_sync(connection)
-            report = judged(server.url())
+            report = asyncio.run(run(server.url(), folder, crash=partial(crash, server), **chosen))
     show(report, folder)
     return {"VALID": 0, "INVALID": 1, "VACUOUS": 2}[report.verdict]
+
+
+async def crash(server: Server) -> None:
+    """An immediate stop in the middle of everything; what was committed has to be there afterwards."""
+    postmaster = int((server.data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
+    os.kill(postmaster, signal.SIGQUIT)
+    while server.is_alive():
+        await asyncio.sleep(0.01)
+    await asyncio.to_thread(server.start)
 
 
 def show(report: Report, folder: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import random
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,18 +75,20 @@ async def run(
     seed: int,
     mutant: str | None = None,
     faults: Mapping[str, float] = FAULTS,
+    crash: Callable[[], Awaitable[None]] | None = None,
 ) -> Report:
-    """Run for `seconds`, let it come to rest, and judge."""
-    dice = random.Random(seed)
+    """Run for `seconds`, let it come to rest, and judge. `crash` makes Postgres die and come back."""
+    dice = random.Random(seed)  # the same seed does the same again, as far as time allows
     journal = Journal(folder / "journal")
     settings = {"lease": LEASE, "poll": 0.1, "concurrency": 4, "grace": 5}
-    connection = await asyncpg.connect(url)
-    await connection.execute(_AUDIT)
+    faults = {name: weight for name, weight in faults.items() if name != "crash" or crash}
+    async with _connected(url) as connection:
+        await connection.execute(_AUDIT)
 
     def hire() -> Forked:
         return Forked(program.work, url, folder, settings, mutant)
 
-    nemesis = Nemesis(url, journal, dice, LEASE, hire)
+    nemesis = Nemesis(url, journal, dice, LEASE, hire, crash)
     try:
         async with program.build(url, journal) as app:
             nemesis.workers = [hire() for _ in range(WORKERS)]
@@ -94,19 +96,28 @@ async def run(
             async with _while([clients.run(rate=12 + WORKERS), nemesis.run(faults)]):
                 await asyncio.sleep(seconds)
             await clients.finish()
+        async with _connected(url) as connection:
             await _peace(connection, nemesis)
-        alive = sum(worker.code is None for worker in nemesis.workers)
-        await _dismiss(nemesis)
-        record = await _record(connection, journal)
+            alive = sum(worker.code is None for worker in nemesis.workers)
+            await _dismiss(nemesis)
+            record = await _record(connection, journal)
     finally:
         for worker in nemesis.workers:
             if worker.code is None:
                 worker.kill()
         end_keepers(f"{program.MARK}={folder}")
-        await connection.close()
     counts = _counts(record, nemesis, (folder / "log").read_text(errors="replace"))
     counts["workers alive at the end"] = alive
     return Report(seed, check(record), counts, _missing(counts, seconds, faults))
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(url)
+    try:
+        yield connection
+    finally:
+        await connection.close()
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from chaos.processes import Forked
 _IN_A_STEP = 0.04  # seconds after which a step that has begun is surely inside
 
 # How often each is chosen.
-FAULTS = {"kill": 4.0, "freeze": 5.0, "cut": 2.0, "unkeep": 1.0}
+FAULTS = {"kill": 4.0, "freeze": 5.0, "cut": 2.0, "unkeep": 1.0, "crash": 0.5}
 
 _BACKENDS = """
 select pid from pg_stat_activity
@@ -40,13 +40,20 @@ class Nemesis:
     """Keeps `workers` full and breaks them one after the other; counts what it did."""
 
     def __init__(
-        self, url: str, journal: Journal, dice: random.Random, lease: float, hire: Callable[[], Forked]
+        self,
+        url: str,
+        journal: Journal,
+        dice: random.Random,
+        lease: float,
+        hire: Callable[[], Forked],
+        crash: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._url = url
         self._journal = journal
         self._dice = dice
         self._lease = lease
         self._hire = hire
+        self._crash_postgres = crash
         self.workers: list[Forked] = []
         self.did: Counter[str] = Counter()
 
@@ -110,6 +117,13 @@ class Nemesis:
         if not keepers:
             return False
         os.kill(self._dice.choice(keepers), signal.SIGKILL)
+        return True
+
+    async def _crash(self) -> bool:
+        """Postgres itself, with everything that is under way; it comes back at once."""
+        if self._crash_postgres is None or not await self._open_steps():
+            return False
+        await self._crash_postgres()
         return True
 
     async def _open_steps(self) -> list[OpenStep]:

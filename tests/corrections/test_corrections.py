@@ -18,6 +18,7 @@ from tests.rig import LEASE, Rig, done, park, rig
 
 from kairos import codec, verbs
 from kairos.errors import BadValue, Conflict
+from kairos.worker.settle import failure
 
 
 @pytest.fixture
@@ -192,6 +193,18 @@ async def test_7_the_reaper_passes_over_rows_that_others_hold(jobs: Rig) -> None
         assert [row["id"] for row in await jobs.run("reap_jobs", 100, None, "reaper")] == [first]
 
 
+async def test_8_a_look_that_forgets_what_was_shown_wakes_the_step_for_ever(jobs: Rig) -> None:
+    forgetful = jobs.store.sql["recheck_inbox"].replace(
+        "and s.id <> all ($2::bigint[])", "and $2::bigint[] is not null"
+    )
+    jobs.store.sql = {**jobs.store.sql, "recheck_inbox": forgetful}
+    await jobs.ask(verbs.signal(await jobs.enqueue(), "paid"))
+    hand = jobs.worker()
+    for _ in range(5):
+        (claim,) = await hand.pick()
+        await hand.commit(park(claim, "paid"))
+
+
 async def test_8_a_wait_for_a_signal_already_shown_does_not_spin(jobs: Rig) -> None:
     job = await jobs.enqueue()
     await jobs.ask(verbs.signal(job, "paid"))
@@ -224,6 +237,21 @@ async def test_11_jsonb_takes_a_number_that_python_cannot_write_again(jobs: Rig)
     assert math.isinf(back)
     with pytest.raises(ValueError, match="not JSON compliant"):
         json.dumps(back, allow_nan=False)
+
+
+async def test_11_the_write_of_a_failure_failed(jobs: Rig) -> None:
+    job = await jobs.enqueue()
+    with pytest.raises(asyncpg.CharacterNotInRepertoireError):
+        await jobs.fetch("update kairos.gen_durable set last_error = $2 where id = $1", job, "odd \x00 text")
+
+
+@pytest.mark.parametrize("text", ["odd \x00 text", "half \ud800 a pair", "long " * 100_000])
+async def test_11_the_write_of_a_failure_never_fails(jobs: Rig, text: str) -> None:
+    job = await jobs.enqueue()
+    hand = jobs.worker()
+    (claim,) = await hand.pick()
+    assert await hand.commit(failure(claim, ValueError(text))) == 1
+    assert await jobs.status(job) == "failed"
 
 
 @pytest.mark.parametrize("text", ["1e400", "NaN", '"\\u0000"', '"\\ud800"', '{"a": [1e400]}'])

@@ -106,12 +106,15 @@ async def test_a_worker_lives_through_a_change_of_the_schema_under_its_prepared_
     app = Kairos(database)
     declare(app)
     async with working(app):
-        for column in ("one", "two"):
+        for change in (
+            "alter column attempt type bigint",
+            "add column more text default 'x'",
+            "drop column more",
+        ):
             keyed = [app.action("work").options(key="k").call() for _ in range(3)]
-            jobs = await app.enqueue_many([*keyed, app.action("walk").call()])
-            for job in jobs:
+            for job in await app.enqueue_many([*keyed, app.action("walk").call()]):
                 assert (await ended(app, job.id)).state == "success"
-            await fetch(app, f"alter table kairos.gen_durable add column {column} text default 'x'")
+            await fetch(app, f"alter table kairos.gen_durable {change}")
         for job in await app.enqueue_many([*keyed, app.action("walk").call()]):
             assert (await ended(app, job.id)).state == "success"
 

@@ -211,9 +211,7 @@ class Explorer:
         await player.advance(outcome)
 
     async def _connection(self) -> asyncpg.Connection:
-        if self._idle:
-            return self._idle.pop()
-        return await asyncpg.connect(self._url, server_settings=dict(self.plans))
+        return self._idle.pop() if self._idle else await asyncpg.connect(self._url)
 
     async def close(self) -> None:
         for connection in [*self._idle, self._monitor]:

@@ -11,8 +11,10 @@ OUTCOMES = {"done": done, "next": go, "replay": replay, "park": lambda claim: pa
 _STATEMENTS = ("settle_jobs", "finish_jobs", "park_jobs")
 
 
-@pytest.mark.parametrize("outcome", OUTCOMES)
-@pytest.mark.parametrize(("worker", "reaper"), PAIRS[:3])
+@pytest.mark.parametrize(
+    ("outcome", "worker", "reaper"),
+    [*((name, COMMIT, COMMIT) for name in OUTCOMES), ("done", ROLLBACK, COMMIT), ("park", COMMIT, ROLLBACK)],
+)
 async def test_an_outcome_and_the_reaper_never_both_win(jobs, every_order, worker, reaper, outcome):
     async def prepare():
         claim = prepare.claim = await claimed(jobs)
@@ -114,8 +116,9 @@ async def test_a_cancel_and_an_outcome_end_the_job_once(jobs, every_order, outco
     assert await every_order(prepare, check) > 5
 
 
-@pytest.mark.parametrize("key", [None, "k"])
-@pytest.mark.parametrize(("worker", "client"), PAIRS[:3])
+@pytest.mark.parametrize(
+    ("worker", "client", "key"), [*((*pair, None) for pair in PAIRS[:3]), (COMMIT, COMMIT, "k")]
+)
 async def test_a_cancel_and_a_pick_agree_on_who_has_the_job(jobs, every_order, worker, client, key):
     async def prepare():
         job = prepare.job = await jobs.enqueue(key=key)

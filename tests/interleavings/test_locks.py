@@ -15,13 +15,19 @@ STOP = {
     "reap_jobs": ("lease_expires_at = now()", lambda mine, others: (len(mine), None, "reaper")),
     "release_unheld": ("cancel_requested_at = now()", lambda mine, others: ("w2", others)),
 }
-# What the planner does with a large table: the rows are then met in the order of the batch.
-LARGE = {"enable_hashjoin": "off", "enable_mergejoin": "off", "enable_seqscan": "off"}
+FILLER = """
+insert into kairos.gen_durable (fsm, step, eligible_at, inserted_at, updated_at)
+select 'filler', 'run', now(), now(), now() from generate_series(1, 3000);
+update kairos.gen_durable set status = 'cancelled', completed_at = now() where fsm = 'filler';
+analyze kairos.gen_durable
+"""
 
 
 @pytest.fixture(autouse=True)
-def _plans_of_a_large_table(orders):
-    orders.plans = LARGE
+async def large_table(jobs):
+    """Where the planner looks up the rows of a batch one by one, in the order of the batch."""
+    for statement in FILLER.split(";"):
+        await jobs.fetch(statement)
 
 
 async def family(jobs, order, *, pick=True, **options):

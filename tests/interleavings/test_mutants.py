@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.interleavings import test_keys, test_leases, test_locks, test_signals, test_unique
 from tests.interleavings.stepping import COMMIT
+from tests.interleavings.test_locks import large_table
 from tests.rig import done, park
+
+__all__ = ["large_table"]
 
 REPLIES = "exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)"
 PARENTS = "where due.reply_to is null or due.reply_to in"
@@ -42,8 +45,6 @@ async def test_what_is_broken_is_found(jobs, orders, every_order, name):
     statement, whole, broken, suite, *params = MUTANTS[name]
     assert orders.sql[statement].count(whole) >= 1
     orders.sql[statement] = orders.sql[statement].replace(whole, broken)
-    if suite.__module__ == test_locks.__name__:
-        orders.plans = test_locks.LARGE
     with pytest.raises(AssertionError) as found:
         await suite(jobs, every_order, *params)
     assert any(note.startswith("in the order: ") for note in found.value.__notes__)

@@ -1,6 +1,6 @@
 """Whatever is asked of the engine, in whatever order, it answers as the model does: hypothesis looks for the order.
 
-`KAIROS_STATEFUL_EXAMPLES` says how many lives to try; a few dozen by default.
+`KAIROS_STATEFUL_EXAMPLES` says how many lives to try; a hundred by default.
 """
 
 from __future__ import annotations

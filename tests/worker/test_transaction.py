@@ -232,39 +232,39 @@ async def test_a_late_step_in_a_thread_can_write_nothing_any_more(app):
         assert await ledger(app) == []
 
 
-@pytest.mark.parametrize("where", ["before the outcome", "after the outcome"])
-async def test_a_connection_cut_under_a_step_leaves_its_writes_and_its_outcome_together(app, where):
-    """The backend is ended by the commit's own statement, before or after it was made durable."""
-
+@pytest.mark.parametrize(
+    ("where", "end"),
+    [
+        ("in the step", ("failed", [], ["stop"])),  # which met the cut itself, and has no retry
+        ("instead of the commit", ("success", ["2"], ["release", "done"])),
+        ("after the commit", ("success", ["1"], ["done"])),
+    ],
+)
+async def test_a_connection_cut_under_a_step_leaves_its_writes_and_its_outcome_together(app, where, end):
     @app.job
     async def writer(ctx: Context) -> str:
         async with ctx.transaction() as connection:
             await connection.execute(WRITE, f"{ctx.lease}")
-            if ctx.lease == 1 and where == "before the outcome":
+            if where == "in the step":
                 pid = await connection.fetchval("select pg_backend_pid()")
                 await fetch(app, "select pg_terminate_backend($1, 5000)", pid)
         return "done"
 
     async with working(app) as worker:
         await make_ledger(app)
-        commit = worker.flusher.commit_own
-        cuts = iter([1])
+        commit, cuts = worker.flusher.commit_own, iter([1])
 
         async def cut(settlement: Any, unit: Any) -> None:
             made = unit.commit
 
-            async def commit_then_cut(settle: Any) -> None:
-                await made(settle)
-                raise ConnectionResetError("cut after the commit")
+            async def commit_and_cut(settle: Any) -> None:
+                await (made(settle) if where == "after the commit" else unit.rollback())
+                raise ConnectionResetError("cut")
 
-            if where == "after the outcome" and next(cuts, None):
-                unit.commit = commit_then_cut
+            if where != "in the step" and next(cuts, None):
+                unit.commit = commit_and_cut
             await commit(settlement, unit)
 
         worker.flusher.commit_own = cut
         job = await ended(app, (await writer.enqueue()).id)
-        notes = await ledger(app)
-    if where == "after the outcome":
-        assert (job.state, notes) == ("success", ["1"])
-    else:
-        assert job.state == "failed" and notes == []  # the step met the cut itself, and has no retry
+        assert (job.state, await ledger(app), await verbs(app, job.id)) == end

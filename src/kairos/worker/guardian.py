@@ -89,8 +89,12 @@ class Guardian:
             limit=_LONGEST_LINE,
         )
         assert process.stdin is not None
-        process.stdin.write(json.dumps(self._config).encode() + b"\n")
-        await process.stdin.drain()
+        try:
+            process.stdin.write(json.dumps(self._config).encode() + b"\n")
+            await process.stdin.drain()
+        except (OSError, RuntimeError) as error:
+            # A signal to our whole group met it before it had a session of its own; `run` starts another.
+            log.warning("the keeper died at birth", error=str(error))
         return process
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
