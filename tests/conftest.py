@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.places import temporary_directory
 
-from kairos.testing.plugin import SETTINGS
+from kairos.testing.plugin import SETTINGS, kairos_admin, kairos_database, kairos_template  # noqa: F401
 
 if TYPE_CHECKING:
     from kairos.embedded import Server

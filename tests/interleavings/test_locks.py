@@ -6,8 +6,10 @@ In most of these a client holds one of the rows, so that the others stop in the 
 from __future__ import annotations
 
 import pytest
-from tests.interleavings.world import cancels, commits, delivers, picks, reaps, sends
+from tests.interleavings.world import cancels, commits, delivers, picks, reaps, sends, session
 from tests.rig import done, park
+
+from kairos.worker.ticker import Ticker
 
 SET = "update kairos.gen_durable set {} where id = any ($1)"
 STOP = {
@@ -145,3 +147,36 @@ async def test_a_picker_never_waits_for_a_client(jobs, every_order):
     prepare.first = set()
     assert await every_order(prepare, check) > 3
     assert "client: commit" in prepare.first  # the picker was through before the client let go
+
+
+SCHEDULES = """
+insert into kairos.schedules (name, intent, sentence, tz, fsm, fsm_version, step, state, queue, overlap,
+  cursor_at, next_tick_at, inserted_at, updated_at)
+select name, 'every hour', 'every hour', 'UTC', 'act', 1, 'run', '{}', 'default', 'cancel',
+  now() - interval '2 hours', now() - age, now(), now()
+from (values ('first', interval '20 minutes'), ('second', interval '10 minutes')) as s (name, age)
+"""
+
+
+@pytest.mark.parametrize("held", [0, 1])
+async def test_a_ticker_and_the_outcomes_of_the_jobs_it_cancels_do_not_deadlock(jobs, every_order, held):
+    """The schedule that is due first has the younger job."""
+
+    async def prepare():
+        await jobs.fetch("with past as (delete from kairos.ticks) delete from kairos.schedules")
+        ids = [await jobs.enqueue() for _ in range(2)]
+        claims = sorted(await jobs.worker().pick(), key=lambda claim: claim.id)
+        await jobs.fetch(SCHEDULES)
+        for job, name in zip(ids, ("second", "first"), strict=True):
+            await jobs.fetch("update kairos.gen_durable set schedule = $2 where id = $1", job, name)
+        return {
+            "client": delivers(ids[held], "hello"),
+            "ticker": session(lambda store: Ticker(store).fire(), ends="advance_schedules"),
+            "outcomes": commits("w1", *map(done, claims[::-1] if held == 0 else claims)),
+        }
+
+    async def check(result):
+        assert result.answers["outcomes"] == 2
+        await jobs.fetch("delete from kairos.schedules")
+
+    assert await every_order(prepare, check) > 10
