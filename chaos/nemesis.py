@@ -69,7 +69,7 @@ class Nemesis:
     def replace_the_dead(self) -> None:
         for place, worker in enumerate(self.workers):
             if worker.code is not None:
-                self.did["deaths"] += 1
+                self.did[f"worker ended with {worker.code}"] += 1
                 self.workers[place] = self._hire()
 
     async def _kill(self) -> bool:

@@ -158,8 +158,8 @@ from (values ('first', interval '20 minutes'), ('second', interval '10 minutes')
 """
 
 
-@pytest.mark.parametrize("held", [0, 1])
-async def test_a_ticker_and_the_outcomes_of_the_jobs_it_cancels_do_not_deadlock(jobs, every_order, held):
+@pytest.mark.parametrize("backwards", [False, True])
+async def test_a_ticker_and_the_outcomes_of_the_jobs_it_cancels_do_not_deadlock(jobs, every_order, backwards):
     """The schedule that is due first has the younger job."""
 
     async def prepare():
@@ -170,9 +170,8 @@ async def test_a_ticker_and_the_outcomes_of_the_jobs_it_cancels_do_not_deadlock(
         for job, name in zip(ids, ("second", "first"), strict=True):
             await jobs.fetch("update kairos.gen_durable set schedule = $2 where id = $1", job, name)
         return {
-            "client": delivers(ids[held], "hello"),
-            "ticker": session(lambda store: Ticker(store).fire(), ends="advance_schedules"),
-            "outcomes": commits("w1", *map(done, claims[::-1] if held == 0 else claims)),
+            "ticker": session(lambda store: Ticker(store).fire()),
+            "outcomes": commits("w1", *map(done, claims[::-1] if backwards else claims)),
         }
 
     async def check(result):

@@ -11,6 +11,7 @@ from tests.rig import done, park
 __all__ = ["large_table"]
 
 REPLIES = "exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)"
+CANCELS = "exists (select from kairos.schedules s where s.overlap = 'cancel')"
 PARENTS = "where due.reply_to is null or due.reply_to in"
 SIGNAL = (test_signals.test_no_order_of_a_park_and_a_signal_loses_the_wake_up, COMMIT, COMMIT)
 ZOMBIE = test_leases.test_a_reaped_job_that_was_picked_again_is_never_written_by_its_first_run
@@ -29,6 +30,8 @@ MUTANTS = {
                                          test_unique.test_two_batches_that_share_keys_in_opposite_orders_do_not_deadlock),
     "outcomes in the order they came": ("finish_jobs", REPLIES, "false", FAMILY, done, 0),
     "parks in the order they came": ("lock_jobs", "for no key update", "", FAMILY, lambda claim: park(claim, "no"), 1),
+    "outcomes in any order under a ticker": ("finish_jobs", CANCELS, "false",
+        test_locks.test_a_ticker_and_the_outcomes_of_the_jobs_it_cancels_do_not_deadlock, True),
     "an expiry that waits": (
         "expire_jobs", PARENTS, PARENTS.replace("where", "where true or"), SWEEPERS, "expire_jobs"
     ),

@@ -6,10 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.worker.world import ended, fetch, verbs, working
+from tests.worker.world import ended, fetch, until, verbs, working
 
 from kairos import Context, Done, Next, step
 from kairos.store.query import Query
+from kairos.worker import flusher
 
 
 def ten_steps(app: Any, **options: Any) -> Any:
@@ -133,3 +134,46 @@ async def test_a_cut_after_a_commit_that_freed_a_key_does_not_commit_its_neighbo
         rows = await fetch(app, "select job_id, count(*) as n from kairos.history group by 1")
         counts = {row["job_id"]: row["n"] for row in rows}
         assert [counts[job.id] for job in found] == [10] * 5 + [1] * 3
+
+
+async def test_two_outcomes_of_one_job_never_share_a_commit(app, monkeypatch):
+    """The commit of a run waits, its lease runs out, the same worker picks the job again, and both wait."""
+    gate, runs = asyncio.Event(), []
+
+    @app.job
+    async def first() -> None: ...
+
+    @app.machine("twice")
+    class Twice:
+        @step(initial=True, to=["second"])
+        async def run(self, ctx: Context) -> Any:
+            runs.append(ctx.lease)
+            ctx.spawn(first.call())
+            return Next("second") if len(runs) == 2 else Done("the zombie's")
+
+        @step(to=[])
+        async def second(self, ctx: Context) -> Any:
+            return Done("the heir's")
+
+    commit = flusher.commit
+
+    async def slow(*args: Any) -> Any:
+        await gate.wait()
+        return await commit(*args)
+
+    async with working(app) as worker:
+        monkeypatch.setattr(flusher, "commit", slow)
+        await first.enqueue()
+        await until(lambda: worker.flusher._under_way)
+        job = await Twice.enqueue()
+        await until(lambda: runs)
+        await fetch(
+            app, "update kairos.gen_durable set lease_expires_at = kairos.now() where id = $1", job.id
+        )
+        await until(lambda: len(worker.flusher._waiting) == 2)
+        gate.set()
+        assert (await ended(app, job.id)).output == "the heir's"
+        assert await verbs(app, job.id) == ["reap", "next", "done"]
+        (row,) = await fetch(app, "select count(*) as n from kairos.gen_durable where fsm = 'first'")
+        assert row["n"] == 2
+    assert runs == [1, 2]

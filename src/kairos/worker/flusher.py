@@ -72,9 +72,7 @@ class Flusher(Loop):
 
     async def tick(self) -> float:
         if not self._under_way:
-            size = 1 if self._singly else MAX_BATCH
-            self._under_way, self._waiting = self._waiting[:size], self._waiting[size:]
-            self._singly = max(0, self._singly - 1)
+            self._take_batch()
         if not self._under_way:
             return 3600.0
         try:
@@ -90,6 +88,17 @@ class Flusher(Loop):
         again, self._sent_before = self._sent_before, False
         await self._acknowledge(batch, rows, again)
         return 0.0 if self._waiting else 3600.0
+
+    def _take_batch(self) -> None:
+        """As many as fit, but no job twice: of a lease that was lost and picked again, the older goes alone."""
+        size = 1 if self._singly else MAX_BATCH
+        self._singly = max(0, self._singly - 1)
+        seen: set[int] = set()
+        for settlement in self._waiting[:size]:
+            if settlement.claim.id in seen:
+                break
+            seen.add(settlement.claim.id)
+        self._under_way, self._waiting = self._waiting[: len(seen)], self._waiting[len(seen) :]
 
     def _refused(self, error: BaseException) -> None:
         """One outcome that Postgres will not take must not keep the others from being committed."""

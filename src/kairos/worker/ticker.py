@@ -54,7 +54,7 @@ class Ticker:
         async with self._store.transaction() as connection:
             rows = await self._store.on(connection, Query("due_schedules", (BATCH,)))
             turns = [turn for row in rows if (turn := await self._turn(connection, row)) is not None]
-            stopped = [row for turn in turns for row in await self._cancel_live(connection, turn)]
+            stopped = await self._cancel_live(connection, turns)
             fired = await self._store.on(connection, fire_query(turns))
             await self._store.on(connection, advance_query(turns))
         for row in fired:
@@ -79,12 +79,16 @@ class Ticker:
             log.error("a schedule is paused", schedule=row["name"], sentence=row["sentence"], reason=reason)
             return None
 
-    async def _cancel_live(self, connection: Connection, turn: Turn) -> list[Row]:
-        if turn.row["overlap"] != "cancel" or not turn.fired:
-            return []
-        reason = f"a later tick of schedule {turn.row['name']}"
-        asked = [Query("cancel_job", (job_id, reason, "ticker")) for job_id in turn.row["live"]]
-        return [row for query in asked for row in await self._store.on(connection, query)]
+    async def _cancel_live(self, connection: Connection, turns: Sequence[Turn]) -> list[Row]:
+        """In the order of ids over all schedules: the outcomes of these jobs may be on their way, in that order."""
+        asked = sorted(
+            (job_id, f"a later tick of schedule {turn.row['name']}")
+            for turn in turns
+            if turn.row["overlap"] == "cancel" and turn.fired
+            for job_id in turn.row["live"]
+        )
+        queries = [Query("cancel_job", (job_id, reason, "ticker")) for job_id, reason in asked]
+        return [row for query in queries for row in await self._store.on(connection, query)]
 
     async def _hint(self, fired: Sequence[Row], stopped: Sequence[Row]) -> None:
         """What is committed, told to whom it concerns: NOTIFY in the transaction would make commits queue up."""

@@ -35,6 +35,7 @@ create table kairos.schedules (
   updated_at      timestamptz not null
 );
 create index schedules_due on kairos.schedules (next_tick_at) where paused_at is null and next_tick_at is not null;
+create index schedules_cancelling on kairos.schedules (name) where overlap = 'cancel';
 
 create table kairos.ticks (
   schedule   text not null,

@@ -6,7 +6,8 @@ with outcome as materialized (
 ), ordered as materialized (
   select g.id from outcome o join kairos.gen_durable g on g.id = o.id
   where g.lease = o.lease and coalesce(g.locked_by, '') = $4::text
-    and exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)
+    and (exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)
+         or exists (select from kairos.schedules s where s.overlap = 'cancel'))
   order by g.id
   for no key update of g
 ), settled as (

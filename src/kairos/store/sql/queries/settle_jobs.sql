@@ -12,11 +12,12 @@ with outcome as materialized (
     $15::text::bigint[]
   ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead, picked)
 ), ordered as materialized (
-  -- Where jobs reply to others, two commits may want the same rows: then all take them in the order of ids. The
-  -- look whether any do is one probe of gen_durable_replies a batch; the locks would add a fifth to its price.
+  -- Where jobs reply to others, or a schedule cancels its own, two commits may want the same rows: then all take
+  -- them in the order of ids. To look whether any do is two probes a batch; the locks would add a fifth to its price.
   select g.id from outcome o join kairos.gen_durable g on g.id = o.id
   where g.lease = o.lease and coalesce(g.locked_by, '') = $14
-    and exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)
+    and (exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)
+         or exists (select from kairos.schedules s where s.overlap = 'cancel'))
   order by g.id
   for no key update of g
 ), settled as (
