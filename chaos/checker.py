@@ -208,11 +208,14 @@ def effects_come_with_their_commit(record: Record) -> Iterator[str]:
 
 
 def families_are_complete(record: Record) -> Iterator[str]:
-    """A parent that ended gathered each of its children once, and there are no others."""
-    of: Counter[int] = Counter(job["reply_to"] for job in record.jobs if job["reply_to"] is not None)
+    """A parent that ended gathered the end of each of its children once, and there are no others."""
+    of: dict[int, list[Any]] = defaultdict(list)
+    for job in record.jobs:
+        if job["reply_to"] is not None:
+            of[job["reply_to"]].append(job["output"])
     for job in _done(record, "family"):
-        if job["output"] != list(range(record.children)) or of[job["id"]] != record.children:
-            yield f"family {job['id']} gathered {job['output']} of {of[job['id']]} children"
+        if len(of[job["id"]]) != record.children or job["output"] != sorted(of[job["id"]], key=str):
+            yield f"family {job['id']} gathered {job['output']} of {of[job['id']]}"
 
 
 def _done(record: Record, action: str) -> Iterable[Row]:

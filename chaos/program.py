@@ -78,7 +78,7 @@ def build(url: str, journal: Journal) -> Kairos:
             got = list(ctx.state["got"])
             while reply := ctx.take("done"):
                 got.append(reply.payload["output"])
-            return Done(sorted(got)) if len(got) == CHILDREN else Await("done", state={"got": got})
+            return Done(sorted(got, key=str)) if len(got) == CHILDREN else Await("done", state={"got": got})
 
     @app.job
     async def poison(ctx: Context) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -58,15 +59,27 @@ def test_a_url_is_shown_without_its_password(url: str, expected: str) -> None:
 
 
 def test_a_watch_sees_a_file_changed_made_or_removed_and_nothing_else(home: Path) -> None:
-    file = home / "watched.py"
+    file, absent = home / "watched.py", home / "absent.py"
     file.write_text("1")
-    quiet, touched = Watch([file, home / "absent.py"]), Watch([file])
-    assert quiet.look() is None
+    watched = file.stat().st_mtime
+    watch = Watch(watched, [file, absent])
+    assert watch.look() is None
     os.utime(file, (1, 1))
-    assert touched.look() == file
-    unmade = Watch([home / "absent.py"])
-    (home / "absent.py").touch()
-    assert unmade.look() == home / "absent.py"
-    removed = Watch([file])
+    assert watch.look() == file
+    unmade = Watch(watched, [absent])
+    assert unmade.look() is None
+    absent.touch()
+    assert unmade.look() == absent
+    removed = Watch(watched, [file])
+    assert removed.look() is None
     file.unlink()
     assert removed.look() == file
+
+
+def test_a_file_changed_while_the_app_was_loaded_counts_as_changed(home: Path) -> None:
+    file = home / "watched.py"
+    file.write_text("1")
+    later = time.time() + 3_600
+    os.utime(file, (later, later))
+    assert Watch(later, [file]).look() is None
+    assert Watch(later - 0.001, [file]).look() == file

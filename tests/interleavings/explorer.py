@@ -103,9 +103,11 @@ class Explorer:
 
     def __init__(self, url: str, monitor: asyncpg.Connection) -> None:
         self.sql: dict[str, str] = dict(statements("kairos"))
-        self.plans: Mapping[
-            str, str
-        ] = {}  # settings of the planner: a small table has other plans than a large one
+        # The planner's settings: rows are looked up one by one in the order of the batch, whatever it thinks of the
+        # size of the table.
+        self.plans: Mapping[str, str] = {
+            f"enable_{way}": "off" for way in ("hashjoin", "mergejoin", "seqscan")
+        }
         self._url = url
         self._monitor = monitor
         self._idle: list[asyncpg.Connection] = []
@@ -211,7 +213,11 @@ class Explorer:
         await player.advance(outcome)
 
     async def _connection(self) -> asyncpg.Connection:
-        return self._idle.pop() if self._idle else await asyncpg.connect(self._url)
+        return (
+            self._idle.pop()
+            if self._idle
+            else await asyncpg.connect(self._url, server_settings=dict(self.plans))
+        )
 
     async def close(self) -> None:
         for connection in [*self._idle, self._monitor]:

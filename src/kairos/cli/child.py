@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ def main(ask: dict[str, Any]) -> int:
     """Load the app and work; with `reload`, an app that cannot be loaded is waited for, not given up."""
     alive: int = ask["alive"]
     logs.configure(logs.Format(ask["log_format"]))
+    began = time.time()  # what changes while we load is a change too
     try:
         loaded = load_app(ask["app"], Place())
-        watch = Watch() if ask["reload"] else None
+        watch = Watch(began) if ask["reload"] else None
         options = serve.WorkerOptions(**ask["options"])
         return serve.leave(serve.run(serve.serve(loaded, options, supervised=alive, watch=watch)))
     except BadApp as error:
@@ -29,7 +31,7 @@ def main(ask: dict[str, Any]) -> int:
             return code
         # A file that is missing may be made: the folders are watched as well.
         files = {*error.files, Path(ask["app"].partition(":")[0])}
-        watch = Watch([*files, *(file.parent for file in files)])
+        watch = Watch(began, [*files, *(file.parent for file in files)])
         return serve.run(serve.wait_for_change(watch, supervised=alive))
     except Exception as error:  # noqa: BLE001 (raised again if nobody expected it)
         return report(error)

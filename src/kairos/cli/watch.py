@@ -16,10 +16,10 @@ _INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib",
 class Watch:
     """The modules that are loaded and not installed, and whatever else is named."""
 
-    def __init__(self, more: Iterable[Path] = ()) -> None:
+    def __init__(self, since: float, more: Iterable[Path] = ()) -> None:
+        self._since = since
         self._more = tuple(more)
         self._times: dict[str, float] = {}
-        self.look()
 
     async def changed(self) -> Path:
         """Wait for the first change, and say which file it was."""
@@ -28,12 +28,13 @@ class Watch:
         return path
 
     def look(self) -> Path | None:
-        """A file that is not as it was at the last look; one seen for the first time counts as unchanged."""
+        """A file that is not as it was at the last look or, seen for the first time, was changed `since`."""
         for name in {*map(str, self._more), *_module_files()}:
             time = 0.0  # gone, for a moment or for good
             with suppress(OSError):
                 time = Path(name).stat().st_mtime
-            if self._times.setdefault(name, time) != time:
+            before = self._times.setdefault(name, min(time, self._since))
+            if before != time:
                 return Path(name)
         return None
 

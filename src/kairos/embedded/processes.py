@@ -53,6 +53,7 @@ def answers(socket_path: Path, *, user: str, database: str, seconds: float = 2.0
 
 def _by_working_directory(cluster: Path, account: Account) -> Iterator[Process]:
     wanted = cluster.stat()
+    found: dict[int, tuple[int, bytes]] = {}
     for entry in PROC.iterdir():
         if not entry.name.isdigit():
             continue
@@ -61,11 +62,14 @@ def _by_working_directory(cluster: Path, account: Account) -> Iterator[Process]:
                 continue
             here = _is_in(entry, wanted, account)
             title = (entry / "cmdline").read_bytes()
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
         except OSError:  # it ended while we looked, or is a zombie
             continue
         if here:
-            # A child renames itself "postgres: checkpointer"; the postmaster keeps its command line.
-            yield Process(int(entry.name), not title.startswith(b"postgres: "))
+            found[int(entry.name)] = (parent, title)
+    for pid, (parent, title) in found.items():
+        # A child renames itself "postgres: checkpointer" shortly after its birth; the postmaster keeps its name.
+        yield Process(pid, parent not in found and not title.startswith(b"postgres: "))
 
 
 def _is_in(process: Path, wanted: os.stat_result, account: Account) -> bool:
