@@ -113,7 +113,7 @@ class Kairos(_App, AsyncFace):
 
     async def synchronise(self) -> None:
         """Put the schedules that the code declares into the database; a worker does so when it starts."""
-        for name in await self._run(synchronise(self.settings.name, self.declared)):
+        for name in await self.run(synchronise(self.settings.name, self.declared)):
             log.error("a schedule is paused: the code no longer declares it", schedule=name)
 
     @property

@@ -60,13 +60,14 @@ class Action:
 
 
 class Face(ABC):
-    """Every verb, once. `_run` decides whether an answer is a value or something to await."""
+    """Every verb, once. `run` decides whether an answer is a value or something to await."""
 
     registry: Registry
     declared: list[Declared]
 
     @abstractmethod
-    def _run(self, verb: Verb[Any]) -> Any: ...
+    def run(self, verb: Verb[Any]) -> Any:
+        """Run one verb of `kairos.verbs`."""
 
     # What users declare
 
@@ -162,7 +163,7 @@ class Face(ABC):
     @property
     def schedules(self) -> Schedules:
         """The verbs of schedules."""
-        return Schedules(self._run)
+        return Schedules(self.run)
 
     def _register(self, machine: Machine, target: Any, options: Mapping[str, Any]) -> Action:
         chosen = _options(Options(), options)
@@ -178,69 +179,69 @@ class Face(ABC):
 
     def enqueue(self, call: Call) -> Any:
         """Accept one job."""
-        return self._run(self._jobs(verbs.enqueue(call)))
+        return self.run(self._jobs(verbs.enqueue(call)))
 
     def enqueue_many(self, calls: Iterable[Call]) -> Any:
         """Accept many jobs in one statement; each answer tells by `is_new` whether it was there already."""
-        return self._run(self._jobs(verbs.enqueue_many(calls)))
+        return self.run(self._jobs(verbs.enqueue_many(calls)))
 
     def get(self, job_id: int) -> Any:
         """One job as it is now."""
-        return self._run(self._jobs(verbs.get(job_id)))
+        return self.run(self._jobs(verbs.get(job_id)))
 
     def jobs(self, **filters: Any) -> Any:
         """Jobs, newest first: `state`, `action`, `queue`, `key`, `tag`, `before`, `limit`."""
-        return self._run(self._jobs(verbs.list_jobs(**filters)))
+        return self.run(self._jobs(verbs.list_jobs(**filters)))
 
     def history(self, job_id: int) -> Any:
         """Everything that was committed for one job, in order."""
-        return self._run(verbs.history(job_id))
+        return self.run(verbs.history(job_id))
 
     def signals(self, job_id: int) -> Any:
         """Everything that was ever sent to one job."""
-        return self._run(verbs.signals(job_id))
+        return self.run(verbs.signals(job_id))
 
     def signal(
         self, target: int | str, name: str, payload: Any = None, *, dedup_key: str | None = None
     ) -> Any:
         """Send a signal to a job, by id or by the unique key it holds."""
-        return self._run(verbs.signal(target, name, payload, dedup_key=dedup_key))
+        return self.run(verbs.signal(target, name, payload, dedup_key=dedup_key))
 
     def cancel(self, job_id: int, *, reason: str | None = None) -> Any:
         """Cancel a job before it runs, or ask a running one to stop."""
-        return self._run(self._jobs(verbs.cancel(job_id, reason=reason)))
+        return self.run(self._jobs(verbs.cancel(job_id, reason=reason)))
 
     def run_now(self, job_id: int) -> Any:
         """Bring a scheduled job's time forward to now."""
-        return self._run(self._jobs(verbs.run_now(job_id)))
+        return self.run(self._jobs(verbs.run_now(job_id)))
 
     def retry(self, job_id: int) -> Any:
         """Make a new job from one that ended."""
-        return self._run(self._jobs(self._retry(job_id)))
+        return self.run(self._jobs(self._retry(job_id)))
 
     def result(self, job_id: int, timeout: Duration | None = None) -> Any:
         """Wait for a job to end and return its output; any other end raises `JobFailed`."""
-        return self._run(verbs.result(job_id, timeout=timeout))
+        return self.run(verbs.result(job_id, timeout=timeout))
 
     def queues(self) -> Any:
         """Every queue that has live work or settings."""
-        return self._run(verbs.queues())
+        return self.run(verbs.queues())
 
     def pause(self, queue: str) -> Any:
         """Stop picking from a queue."""
-        return self._run(verbs.pause(queue))
+        return self.run(verbs.pause(queue))
 
     def resume(self, queue: str) -> Any:
         """Pick from a queue again."""
-        return self._run(verbs.resume(queue))
+        return self.run(verbs.resume(queue))
 
     def limit(self, queue: str, **limits: Any) -> Any:
         """Set a queue's limits over all workers: `concurrency`, `rate`, `key_concurrency`, `key_rate`."""
-        return self._run(verbs.limit(queue, **limits))
+        return self.run(verbs.limit(queue, **limits))
 
     def workers(self) -> Any:
         """The workers that are there."""
-        return self._run(verbs.workers())
+        return self.run(verbs.workers())
 
     def _retry(self, job_id: int) -> Verb[Job]:
         old = yield from verbs.get(job_id)
@@ -265,7 +266,8 @@ class Face(ABC):
 class AsyncFace(Face):
     """A face whose answers are awaited."""
 
-    async def _run(self, verb: Verb[T]) -> T:
+    async def run(self, verb: Verb[T]) -> T:
+        """Run one verb of `kairos.verbs`."""
         return await drive(verb, self._execute)
 
     @abstractmethod
@@ -275,7 +277,8 @@ class AsyncFace(Face):
 class SyncFace(Face):
     """A face whose answers are values."""
 
-    def _run(self, verb: Verb[T]) -> T:
+    def run(self, verb: Verb[T]) -> T:
+        """Run one verb of `kairos.verbs`."""
         return drive_sync(verb, self._execute)
 
     @abstractmethod

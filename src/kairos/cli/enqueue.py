@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from kairos.cli import documents, reading
+from kairos import documents
+from kairos.cli import reading
 from kairos.cli.jobs import answer
 from kairos.cli.load import App, load_app
 from kairos.cli.place import Data, DatabaseUrl, Json, connect

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from kairos import codec
+from kairos import codec, documents
 from kairos.app import SyncKairos
-from kairos.cli import documents, tables
+from kairos.cli import tables
 from kairos.cli.load import load_app
 from kairos.cli.place import Json, Place, on_database
 from kairos.cli.reading import text_or_input
@@ -40,7 +40,7 @@ def list_jobs(
     """List jobs, newest first."""
     found = kairos.jobs(state=state, action=action, queue=queue, key=key, tag=tag, before=before, limit=limit)
     if as_json:
-        documents.write({"jobs": [documents.job(job) for job in found]})
+        tables.document({"jobs": [documents.job(job) for job in found]})
     elif not found:
         tables.say("No jobs.")
     else:
@@ -57,7 +57,7 @@ def show(kairos: SyncKairos, job_id: Id, app: WithApp = None, as_json: Json = Fa
     signals: list[SignalRow] = kairos.signals(job_id)
     registry = None if app is None else load_app(app, Place()).registry
     if as_json:
-        documents.write(
+        tables.document(
             {
                 "job": documents.job(job, registry),
                 "history": [documents.change(row) for row in history],
@@ -172,7 +172,7 @@ def signal(
     body = None if payload is None else codec.loads(text_or_input(payload), "payload")
     told = kairos.signal(whom, name, body, dedup_key=dedup_key)
     if as_json:
-        documents.write({"signal": {"target": whom, "name": name, "answer": told}})
+        tables.document({"signal": {"target": whom, "name": name, "answer": told}})
     else:
         tables.say(f"Signal {name!r} to job {whom}: {_TOLD[told]}.")
 
@@ -187,7 +187,7 @@ _TOLD = {
 def answer(job: Job, as_json: bool, more: str = "", *, document: dict[str, object] | None = None) -> None:
     """Print one job as the answer to a verb."""
     if as_json:
-        documents.write({"job": document or documents.job(job)})
+        tables.document({"job": document or documents.job(job)})
     else:
         tables.say(f"Job {job.id} ({job.action}) is ", tables.state(job.state), f"{more}.")
 

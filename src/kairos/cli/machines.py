@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kairos.cli import documents, tables
+from kairos import documents
+from kairos.cli import tables
 from kairos.cli.load import App, load_app
 from kairos.cli.place import Json
 from kairos.fsm import render
@@ -27,13 +28,13 @@ def machines(
     if diagram is not None:
         spec = registry.latest(diagram).spec
         if as_json:
-            documents.write(render.as_json(spec))
+            tables.document(render.as_json(spec))
         else:
             sys.stdout.write(render.mermaid(spec))
         return
     found = sorted(registry, key=lambda machine: (machine.name, machine.version))
     if as_json:
-        documents.write({"machines": [documents.machine(machine) for machine in found]})
+        tables.document({"machines": [documents.machine(machine) for machine in found]})
     elif not found:
         tables.say(f"{app} has no machines yet: decorate a function with @app.job.")
     else:
@@ -59,7 +60,7 @@ def lifecycle(
 ) -> None:
     """Show every state a job can be in, and every change that can happen to it."""
     if as_json:
-        documents.write(render.as_json(SPEC))
+        tables.document(render.as_json(SPEC))
     elif mermaid:
         sys.stdout.write(render.mermaid(SPEC))
     else:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from kairos import documents
 from kairos.app import SyncKairos
-from kairos.cli import documents, tables
+from kairos.cli import tables
 from kairos.cli.place import Json, on_database
 from kairos.cli.reading import rate as read_rate
 from kairos.errors import BadRequest
@@ -26,7 +27,7 @@ def list_queues(kairos: SyncKairos, as_json: Json = False) -> None:
     """List the queues that have live work or settings."""
     found: list[Queue] = kairos.queues()
     if as_json:
-        documents.write({"queues": [documents.queue(queue) for queue in found]})
+        tables.document({"queues": [documents.queue(queue) for queue in found]})
     elif not found:
         tables.say("No queues: nothing is live, and none has settings.")
     else:
@@ -83,7 +84,7 @@ def limit(
 
 def _answer(queue: Queue, as_json: bool) -> None:
     if as_json:
-        documents.write({"queue": documents.settings(queue)})
+        tables.document({"queue": documents.settings(queue)})
     else:
         tables.say(f"Queue {queue.name}: {_settings(queue) or 'runs without limits'}.")
 

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from kairos import documents
 from kairos.app import SyncKairos
-from kairos.cli import documents, reading, tables
+from kairos.cli import reading, tables
 from kairos.cli.load import App, load_app
 from kairos.cli.place import Data, DatabaseUrl, Json, connect, on_database
 from kairos.cli.when import Intent, Zone, show_ticks, when
@@ -25,7 +26,7 @@ def list_schedules(kairos: SyncKairos, as_json: Json = False) -> None:
     """List every schedule with its next tick."""
     found: list[Schedule] = kairos.schedules.list()
     if as_json:
-        documents.write({"schedules": [documents.schedule(each) for each in found]})
+        tables.document({"schedules": [documents.schedule(each) for each in found]})
     elif not found:
         tables.say("No schedules: add one with `kairos schedules add`.")
     else:
@@ -103,7 +104,7 @@ def show(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     schedule: Schedule = kairos.schedules.get(name)
     decided: list[Tick] = kairos.schedules.ticks(name, limit=10)
     if as_json:
-        documents.write(
+        tables.document(
             {"schedule": documents.schedule(schedule), "ticks": [documents.tick(each) for each in decided]}
         )
         return
@@ -143,7 +144,7 @@ def trigger(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     """Enqueue a schedule's job now, outside its ticks."""
     job_id = kairos.schedules.trigger(name)
     if as_json:
-        documents.write({"job": {"id": job_id}})
+        tables.document({"job": {"id": job_id}})
     else:
         tables.say(f"Job {job_id} was enqueued.")
 
@@ -154,7 +155,7 @@ def backfill(kairos: SyncKairos, name: Name, start: Instant, end: Instant, as_js
     """Fire the ticks after START and up to END that were never decided on."""
     jobs = kairos.schedules.backfill(name, reading.instant(start, "--start"), reading.instant(end, "--end"))
     if as_json:
-        documents.write({"jobs": [{"id": each} for each in jobs]})
+        tables.document({"jobs": [{"id": each} for each in jobs]})
     else:
         tables.say(f"{len(jobs)} jobs were enqueued.")
 
@@ -165,14 +166,14 @@ def remove(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     """Delete a schedule; its jobs and the record of its ticks stay."""
     kairos.schedules.remove(name)
     if as_json:
-        documents.write({"removed": name})
+        tables.document({"removed": name})
     else:
         tables.say(f"Schedule {name} is gone; its jobs stay.")
 
 
 def _answer(schedule: Schedule, as_json: bool) -> None:
     if as_json:
-        documents.write({"schedule": documents.schedule(schedule)})
+        tables.document({"schedule": documents.schedule(schedule)})
         return
     pairs: list[tuple[str, Any]] = [
         ("schedule", schedule.name),

@@ -13,6 +13,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
+from kairos import documents
 from kairos.fsm.lifecycle import JobState
 
 # Never by colour alone: always with a glyph and the word.
@@ -34,6 +35,11 @@ _GAP = 2  # between two columns
 
 def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+
+
+def document(content: dict[str, Any]) -> None:
+    """Print one document, and nothing else, on standard output."""
+    sys.stdout.write(documents.encode(content, indent=2) + "\n")
 
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> None:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from kairos.cli import documents, tables
+from kairos.cli import tables
 from kairos.cli.place import Json
 from kairos.schedule import Plan
 from kairos.schedule import when as compile_intent
@@ -26,7 +26,7 @@ def when(intent: Intent, tz: Zone = "UTC", limit: Limit = 5, as_json: Json = Fal
     plan = compile_intent(intent, tz=tz)
     ticks = plan.ticks(limit=limit)
     if as_json:
-        documents.write({"intent": intent, **document(plan, ticks)})
+        tables.document({"intent": intent, **document(plan, ticks)})
     else:
         tables.say(plan.sentence)
         show_ticks(ticks, plan.zone)

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import kairos
-from kairos.cli import documents, logs, reading, serve, tables
+from kairos.cli import logs, reading, serve, tables
 from kairos.cli.load import App, load_app
 from kairos.cli.place import Data, DatabaseUrl, Json, client
 from kairos.cli.supervisor import Order, Supervisor
@@ -74,7 +74,7 @@ def migrate(
     finally:
         kairos.close()
     if as_json:
-        documents.write({"applied": applied, "version": wanted_version()})
+        tables.document({"applied": applied, "version": wanted_version()})
     elif applied:
         tables.say(f"Applied {', '.join(applied)}.")
     else:

@@ -1,9 +1,8 @@
-"""What `--json` prints: the same words and shapes as over HTTP."""
+"""The shapes that programs read: the same words over HTTP and from `--json`."""
 
 from __future__ import annotations
 
 import json
-import sys
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,9 +15,16 @@ from kairos.store.rows import HistoryRow, Job, Queue, SignalRow
 HIDDEN = "[redacted]"
 
 
-def write(document: dict[str, Any]) -> None:
-    """Print one document, and nothing else, on standard output."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2, default=_plain) + "\n")
+def encode(document: Any, *, indent: int | None = None) -> str:
+    """The document as JSON text."""
+    return json.dumps(
+        document,
+        ensure_ascii=False,
+        allow_nan=False,
+        indent=indent,
+        separators=None if indent else (",", ":"),
+        default=_plain,
+    )
 
 
 def job(job: Job, registry: Registry | None = None) -> dict[str, Any]:
