@@ -36,7 +36,7 @@ def test_both_apps_and_both_connections_have_the_same_verbs_with_the_same_words(
     for cls in (Kairos, SyncKairos, AsyncOn, SyncOn):
         assert public(Face) <= public(cls)
         for name in public(Face):
-            assert getattr(cls, name) is getattr(Face, name)
+            assert getattr(cls, name) is getattr(Face, name) or name == "run"  # what tells the worlds apart
             assert inspect.getdoc(getattr(Face, name)), name
 
 
