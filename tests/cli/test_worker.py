@@ -192,6 +192,7 @@ def test_readable_log_lines_spell_out_what_would_move_the_cursor(
         (("--concurrency", "0"), "'--concurrency'"),
         (("--processes", "none"), "'--processes'"),
         (("--grace", "soon"), "grace is 'soon'; write"),
+        (("--retention", "ever"), "retention is 'ever'; write"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import structlog
@@ -35,6 +35,9 @@ class WorkerOptions:
     queues: dict[str, int | None] | None = None
     concurrency: int = 20
     grace: Duration = 30
+    lease: Duration = 30
+    poll: Duration = 1
+    retention: Duration = "7d"
 
 
 class Stop:
@@ -102,7 +105,7 @@ async def serve(
             reloading = asyncio.create_task(_reload(watch, stop))
             stack.callback(reloading.cancel)
         if not stop.asked:
-            async with kairos.worker(options.queues, options.concurrency, grace=options.grace):
+            async with kairos.worker(**asdict(options)):
                 await stop.wait()
     return stop.code
 

@@ -39,6 +39,15 @@ def worker(
     grace: Annotated[
         str, typer.Option(metavar="TIME", help="How long running steps may take to finish at the end.")
     ] = "30s",
+    lease: Annotated[
+        str, typer.Option(metavar="TIME", help="How soon the jobs of a lost machine are another's.")
+    ] = "30s",
+    poll: Annotated[
+        str, typer.Option(metavar="TIME", help="How soon a job is found that no hint was sent for.")
+    ] = "1s",
+    retention: Annotated[
+        str, typer.Option(metavar="TIME", help="How long jobs are kept after their end.")
+    ] = "7d",
     database_url: DatabaseUrl = None,
     data: Data = None,
     log_format: logs.LogFormat = logs.Format.TEXT,
@@ -47,7 +56,10 @@ def worker(
     options = serve.WorkerOptions(
         queues=None if queues is None else reading.queues(queues),
         concurrency=concurrency,
-        grace=duration(reading.length(grace), "grace").total_seconds(),
+        grace=_seconds(grace, "grace"),
+        lease=_seconds(lease, "lease"),
+        poll=_seconds(poll, "poll"),
+        retention=_seconds(retention, "retention"),
     )
     loaded = load_app(app, ctx.obj.or_rather(database_url, data))
     logs.configure(log_format)
@@ -58,6 +70,10 @@ def worker(
         with client(loaded.settings):
             code = serve.run(_supervise(Order(app, options, log_format), processes))
     raise typer.Exit(code)
+
+
+def _seconds(text: str, field: str) -> float:
+    return duration(reading.length(text), field).total_seconds()
 
 
 async def _supervise(order: Order, count: int) -> int:
