@@ -12,6 +12,7 @@ from kairos.cli.dev import dev
 from kairos.cli.enqueue import enqueue
 from kairos.cli.machines import lifecycle, machines
 from kairos.cli.place import Data, DatabaseUrl, Place
+from kairos.cli.top import top
 from kairos.cli.when import when
 from kairos.cli.work import bench, migrate, worker
 
@@ -34,6 +35,7 @@ app.command()(when)
 app.add_typer(queues.app, name="queues")
 app.command()(machines)
 app.command()(lifecycle)
+app.command()(top)
 app.command(
     add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
 )(bench)

@@ -43,38 +43,41 @@ def document(content: dict[str, Any]) -> None:
 
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> None:
-    """Print a table without the columns that are empty; what does not fit is wrapped or cut in the last."""
+    """Print a table; of none there is nothing to see."""
+    if body := [[_cell(value) for value in row] for row in rows]:
+        console().print(table(columns, body, wrap=wrap))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> Table:
+    """A table without the columns that are empty; what does not fit is wrapped or cut in the last."""
     body = [[_cell(value) for value in row] for row in rows]
-    if not body:
-        return
     used = [place for place in range(len(columns)) if any(row[place].plain for row in body)]
-    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+    made = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for place in used:
         numeric = all(row[place].plain.lstrip("-").isdigit() for row in body)
         justify: JustifyMethod = "right" if numeric else "left"
-        table.add_column(columns[place], justify=justify, no_wrap=place != used[-1], overflow="fold")
-    printer = console()
+        made.add_column(columns[place], justify=justify, no_wrap=place != used[-1], overflow="fold")
     if not wrap:
         taken = sum(
             _GAP + max(cell_len(columns[place]), *(row[place].cell_len for row in body))
             for place in used[:-1]
         )
         for row in body:
-            row[used[-1]].truncate(max(printer.width - taken, 10), overflow="ellipsis")
+            row[used[-1]].truncate(max(console().width - taken, 10), overflow="ellipsis")
     for row in body:
-        table.add_row(*(row[place] for place in used))
-    printer.print(table)
+        made.add_row(*(row[place] for place in used))
+    return made
 
 
 def facts(pairs: Iterable[tuple[str, Any]]) -> None:
     """Print names and values, one pair a line, leaving out what is missing."""
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="bright_black", no_wrap=True)
-    table.add_column(overflow="fold")
+    made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    made.add_column(style="bright_black", no_wrap=True)
+    made.add_column(overflow="fold")
     for name, value in pairs:
         if value is not None and value != "" and value != ():
-            table.add_row(name, _cell(value, lines=True))
-    console().print(table)
+            made.add_row(name, _cell(value, lines=True))
+    console().print(made)
 
 
 def say(*parts: Any) -> None:

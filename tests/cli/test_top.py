@@ -1,0 +1,42 @@
+"""`kairos top`: one look in a pipe, again and again on a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.terminal import Terminal
+
+
+def test_one_look_shows_what_waits_where_and_that_nobody_is_there(kairos: Terminal, shop: Path) -> None:
+    assert kairos("top").out.split("\n")[2:5:2] == ["No live work.", "No worker is there."]
+    kairos("enqueue", shop, "greet", "name=x")
+    kairos("enqueue", shop, "nap", "seconds=1", "--delay", "1h")
+    kairos("queues", "pause", "slow")
+    seen = kairos("top", "--once").out
+    assert seen.startswith("◷ scheduled 1   ○ pending 1   ▶ running 0   ◆ waiting 0\n")
+    lines = [line.split() for line in seen.split("\n")]
+    assert ["default", "0", "1", "0", "0"] in lines and ["slow", "1", "0", "0", "0", "paused"] in lines
+
+
+def test_a_terminal_is_drawn_anew_until_it_is_interrupted(kairos: Terminal, database: str) -> None:
+    screen, end = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kairos.cli", "top", "--every", "0.1", "--database-url", database],
+        stdin=end,
+        stdout=end,
+        stderr=end,
+    )
+    os.close(end)
+    seen = b""
+    while seen.count(b"No worker is there.") < 3:
+        seen += os.read(screen, 65536)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    os.close(screen)
+    assert not re.search(rb"Traceback", seen)
