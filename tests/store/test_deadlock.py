@@ -38,11 +38,11 @@ async def test_the_victim_of_a_deadlock_tries_again(database: str, kind: Any) ->
 
     def ask() -> Any:
         with app:
-            return app._run(enqueue_many(batch("a", "b")))
+            return app.run(enqueue_many(batch("a", "b")))
 
     async def ask_async() -> Any:
         async with app:
-            return await app._run(enqueue_many(batch("a", "b")))
+            return await app.run(enqueue_many(batch("a", "b")))
 
     other = await asyncpg.connect(database, server_settings={"deadlock_timeout": "1min"})
     async with other.transaction():
