@@ -76,8 +76,12 @@ async def run(
     mutant: str | None = None,
     faults: Mapping[str, float] = FAULTS,
     crash: Callable[[], Awaitable[None]] | None = None,
+    least: int = 0,
 ) -> Report:
-    """Run for `seconds`, let it come to rest, and judge. `crash` makes Postgres die and come back."""
+    """Run for `seconds`, and until workers were killed or frozen `least` times; let it come to rest, and judge.
+
+    `crash` makes Postgres die and come back.
+    """
     dice = random.Random(seed)  # the same seed does the same again, as far as time allows
     journal = Journal(folder / "journal")
     settings = {"lease": LEASE, "poll": 0.1, "concurrency": 4, "grace": 5}
@@ -95,6 +99,8 @@ async def run(
             clients = Clients(app, journal, dice)
             async with _while([clients.run(rate=12 + WORKERS), nemesis.run(faults)]):
                 await asyncio.sleep(seconds)
+                while nemesis.did["kill"] + nemesis.did["freeze"] < least:  # a machine may be busy
+                    await asyncio.sleep(0.2)
             await clients.finish()
         async with _connected(url) as connection:
             await _peace(connection, nemesis)
