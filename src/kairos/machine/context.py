@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
+from kairos import telemetry
 from kairos.errors import BadRequest
 from kairos.machine.call import Call
+from kairos.machine.log import StepLog
 from kairos.machine.names import check_name
 
 S = TypeVar("S")
@@ -30,12 +33,16 @@ class Runtime(Protocol):
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None: ...
     def transaction(self) -> Any: ...
+    def say(
+        self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None
+    ) -> None: ...
 
 
 class Context(Generic[S]):
     """One execution of one step."""
 
     __slots__ = (
+        "_hide",
         "_log",
         "_runtime",
         "action",
@@ -66,6 +73,7 @@ class Context(Generic[S]):
         timed_out: tuple[str, ...] = (),
         lease: int = 0,
         runtime: Runtime | None = None,
+        hide: frozenset[str] = frozenset(),
     ) -> None:
         self.id = id
         self.action = action
@@ -81,7 +89,8 @@ class Context(Generic[S]):
         self.spawned: list[tuple[Call, str | None]] = []
         self.unit: Any = None  # the transaction of this step, once it asked for one
         self._runtime = runtime
-        self._log: Any = None
+        self._hide = hide
+        self._log: StepLog | None = None
 
     def take(self, name: str) -> Signal | None:
         """The oldest signal of that name that was not taken yet; the outcome's commit consumes it."""
@@ -92,12 +101,13 @@ class Context(Generic[S]):
         return None
 
     @property
-    def log(self) -> Any:
-        """A structured logger that knows the job."""
+    def log(self) -> StepLog:
+        """A structured log that knows the job: what is said here is kept with it."""
         if self._log is None:
-            self._log = structlog.get_logger("kairos.job").bind(
+            logger = structlog.get_logger("kairos.job").bind(
                 job=self.id, action=self.action, step=self.step, attempt=self.attempt
             )
+            self._log = StepLog(logger, partial(tell, self), self._hide)
         return self._log
 
     def progress(self, done: int, total: int | None = None) -> None:
@@ -142,7 +152,19 @@ class Context(Generic[S]):
                     "A child whose unique key is taken would never be made, and never reply: leave out one of them.",
                     field="reply",
                 )
-        self.spawned.extend((call, reply) for call in calls)
+        here = telemetry.traceparent()  # the children are of this step
+        self.spawned.extend(
+            (call if here is None else replace(call, options=replace(call.options, trace=here)), reply)
+            for call in calls
+        )
+
+
+def tell(
+    ctx: Context[Any], level: str, line: str, fields: str | None = None, stream: str | None = None
+) -> None:
+    """Keep one line with the job; `ctx.log` and captured output end here."""
+    if ctx._runtime is not None:
+        ctx._runtime.say(ctx, level, line, fields, stream)
 
 
 class Checkpoint:

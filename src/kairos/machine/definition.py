@@ -32,6 +32,7 @@ class Step:
     runs_in: str
     timeout: timedelta | None
     leads_to: tuple[str, ...] | None
+    capture: bool = False  # what it prints is kept in the job's log
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ def step(
     to: Sequence[str] | None = None,
     timeout: Duration | None = None,
     runs_in: str | None = None,
+    capture: bool | None = None,
 ) -> Callable[[F], F]: ...
 def step(
     function: F | None = None,
@@ -105,15 +107,17 @@ def step(
     to: Sequence[str] | None = None,
     timeout: Duration | None = None,
     runs_in: str | None = None,
+    capture: bool | None = None,
 ) -> F | Callable[[F], F]:
     """Mark a method as a step of its machine.
 
     `to` names the steps it may go on with: they are drawn, and any other is refused. `runs_in` is
-    "async" for `async def` and "thread" for `def` unless it says "process".
+    "async" for `async def` and "thread" for `def` unless it says "process". `capture` keeps what it prints
+    in the job's log; left out, the machine decides.
     """
 
     def mark(method: F) -> F:
-        setattr(method, MARK, (initial, to, timeout, runs_in))
+        setattr(method, MARK, (initial, to, timeout, runs_in, capture))
         return method
 
     return mark if function is None else mark(function)

@@ -31,6 +31,7 @@ def read_class(
     run_ahead: bool,
     redact: Sequence[str],
     retry: Handle | None,
+    capture: bool = False,
 ) -> Machine:
     """Turn a class with `@step` methods into a machine, refusing what could never run."""
     instance = cls()
@@ -39,13 +40,14 @@ def read_class(
     for method_name, method in inspect.getmembers(cls, inspect.isfunction):
         if (marked := getattr(method, MARK, None)) is None:
             continue
-        first, leads_to, own_timeout, runs_in = marked
+        first, leads_to, own_timeout, runs_in, captured = marked
         steps[method_name] = Step(
             name=method_name,
             call=getattr(instance, method_name),
             runs_in=_place(method, runs_in),
             timeout=_timeout(own_timeout if own_timeout is not None else timeout),
             leads_to=None if leads_to is None else tuple(leads_to),
+            capture=capture if captured is None else captured,
         )
         if first:
             initial.append(method_name)
@@ -83,6 +85,7 @@ def read_function(
     runs_in: str | None,
     redact: Sequence[str],
     retry: Handle | None,
+    capture: bool = False,
 ) -> Machine:
     """Turn a function into a machine of one step, typed by its signature."""
     parameters, takes_context = _parameters(function, name)
@@ -100,6 +103,7 @@ def read_function(
         runs_in=_place(function, runs_in),
         timeout=_timeout(timeout),
         leads_to=None,
+        capture=capture,
     )
     return Machine(
         name=name,
@@ -145,7 +149,7 @@ def _arguments(name: str, fields: dict[str, Any]) -> type[BaseModel]:
 
 def _parameters(function: Callable[..., Any], name: str) -> tuple[list[inspect.Parameter], bool]:
     try:
-        hints = get_type_hints(function)
+        hints = get_type_hints(function, include_extras=True)
     except NameError as error:
         raise BadDefinition(f"Job {name!r} has a type that cannot be found: {error}.") from error
     parameters = [

@@ -12,14 +12,16 @@ import struct
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from functools import cache
 from types import ModuleType
 from typing import IO, Any
 
 from kairos.client import Action
 from kairos.errors import StepError
-from kairos.machine.context import Context, Signal
+from kairos.machine.context import Context, Signal, tell
 from kairos.machine.definition import Machine
+from kairos.worker.capture import captured
 from kairos.worker.processes import MAIN
 
 _LENGTH = struct.Struct("!I")
@@ -56,6 +58,9 @@ class Answers:
             self._told_at = time.monotonic()
             self.write(pickle.dumps({"progress": (done, total)}))
 
+    def say(self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None) -> None:
+        self.write(pickle.dumps({"say": (level, line, fields, stream)}))
+
     def transaction(self) -> Any:
         raise RuntimeError("ctx.transaction() is the worker's: a step in a process of its own has none.")
 
@@ -70,9 +75,12 @@ def _run(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
             state=machine.load(request["state"]),
             inbox=tuple(Signal(*each) for each in request["inbox"]),
             runtime=answers,
+            hide=request["hide"],
         )
         arguments = dict(ctx.state) if machine.plain else {}
-        value = step.call(*((ctx,) if machine.takes_context else ()), **arguments)
+        keep = captured(lambda stream, line: tell(ctx, "info", line, stream=stream))
+        with keep if step.capture else nullcontext():
+            value = step.call(*((ctx,) if machine.takes_context else ()), **arguments)
     except BaseException as error:  # noqa: BLE001 (it travels back to the worker, whatever it is)
         return {"value": None, "error": error, "taken": [], "spawned": []}
     return {"value": value, "error": None, "taken": ctx.taken, "spawned": ctx.spawned}

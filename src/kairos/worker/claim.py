@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 from kairos.machine.context import Signal
@@ -15,6 +16,7 @@ class Claim:
     __slots__ = (
         "action",
         "attempt",
+        "due",
         "id",
         "inbox",
         "key",
@@ -27,6 +29,7 @@ class Claim:
         "steps_ahead",
         "suspect",
         "timed_out",
+        "trace",
         "version",
     )
 
@@ -46,6 +49,8 @@ class Claim:
         inbox: tuple[Signal, ...],
         suspect: bool = False,
         picked: int | None = None,
+        trace: str | None = None,
+        due: datetime | None = None,
     ) -> None:
         self.queue = queue
         self.id = id
@@ -61,6 +66,8 @@ class Claim:
         self.inbox = inbox
         self.steps_ahead = 0
         self.picked = picked  # when this step began, by the database, in microseconds
+        self.trace = trace
+        self.due = due  # None once it runs ahead
         self.suspect = suspect  # its worker was lost so often that it may be the cause
 
     def __repr__(self) -> str:
@@ -84,7 +91,9 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
             inbox,
             suspect,
             picked,
-            *_,
+            trace,
+            _,
+            due,
             claimed,
         ) = row
         if claimed:
@@ -103,6 +112,8 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
                 _inbox(inbox) if inbox else (),
                 suspect,
                 picked,
+                trace,
+                due,
             )
 
 

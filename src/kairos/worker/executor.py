@@ -6,25 +6,32 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from contextvars import copy_context
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
+from kairos import telemetry
 from kairos.errors import StepError, StepTimeout, UnknownStep
 from kairos.fsm.lifecycle import Verb
-from kairos.machine.context import Context, Runtime
+from kairos.machine.context import Context, Runtime, tell
 from kairos.machine.definition import Machine, Step
+from kairos.machine.log import as_json, cut, trace_of
 from kairos.machine.outcome import Stop
 from kairos.machine.registry import Registry
+from kairos.worker.capture import captured
 from kairos.worker.claim import Claim
 from kairos.worker.leases import Leases
 from kairos.worker.logs import Log
 from kairos.worker.processes import ProcessLanes
-from kairos.worker.settle import Settlement, cancelled, failure, release, settle
+from kairos.worker.settle import Settlement, cancelled, error_text, failure, release, settle
 
 log = Log("kairos.worker")
 
 # Long enough for another worker to be asked, short enough for a rolling deployment.
 _UNKNOWN_ACTION_PAUSE = timedelta(seconds=10)
+_REMEMBERED = 60.0
 _SUSPECT_PAUSE = timedelta(seconds=1)
 # How long an interrupted step may take to clean up before its worker leaves without it.
 _LAST_WORDS = 5.0
@@ -80,9 +87,18 @@ class Executor:
         self._threads: ThreadPoolExecutor | None = None
         self._processes = ProcessLanes()
         self._suspect: Claim | None = None
+        self._tracer = telemetry.tracer()
         self.running: dict[int, Running] = {}
         self.finished = 0
         self.stopping = False
+        self._strangers: dict[str, float] = {}
+
+    @property
+    def unknown(self) -> list[str]:
+        """The actions, as action@version, that it was given within the last minute and does not know."""
+        now = asyncio.get_running_loop().time()
+        self._strangers = {name: at for name, at in self._strangers.items() if now - at < _REMEMBERED}
+        return sorted(self._strangers)
 
     @property
     def load(self) -> int:
@@ -166,6 +182,7 @@ class Executor:
         machine = self._registry.find(claim.action, claim.version)
         if machine is None:
             log.error("no such action here", job=claim.id, action=claim.action, version=claim.version)
+            self._strangers[f"{claim.action}@{claim.version}"] = asyncio.get_running_loop().time()
             reason = f"this worker does not know action {claim.action!r} version {claim.version}"
             return release(claim, reason, _UNKNOWN_ACTION_PAUSE)
         if claim.suspect and not self._runs_alone(claim):
@@ -188,6 +205,7 @@ class Executor:
             timed_out=claim.timed_out,
             lease=claim.lease,
             runtime=self._runtime,
+            hide=machine.redact,
         )
         self._leases.begin(claim)
         running = Running(claim, ctx, step, lane)
@@ -197,7 +215,10 @@ class Executor:
             zombie.stop()
         self.running[claim.id] = running
         try:
-            settlement = await self._attempt(claim, machine, step, ctx, running)
+            if self._tracer is None:
+                settlement = await self._attempt(claim, machine, step, ctx, running)
+            else:
+                settlement = await self._traced(self._tracer, claim, machine, step, ctx, running)
             running.over = True
             while lane.cancelling():  # a step may have swallowed it; the next step must not inherit it
                 lane.uncancel()
@@ -228,6 +249,26 @@ class Executor:
         except Exception as error:  # noqa: BLE001 (a broken constraint, a connection left in use)
             return self._handled(settlement.claim, machine, ctx, error)
         return None
+
+    async def _traced(
+        self, tracer: Any, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: Running
+    ) -> Settlement:
+        """The same within a span of the trace that the job carries."""
+        told = {
+            "kairos.job.id": claim.id,
+            "kairos.action": claim.action,
+            "kairos.version": claim.version,
+            "kairos.step": claim.step,
+            "kairos.attempt": claim.attempt,
+            "kairos.queue": claim.queue,
+        }
+        name = f"{claim.action} {claim.step}"
+        with telemetry.span(tracer, name, telemetry.SpanKind.CONSUMER, claim.trace, told) as span:
+            settlement = await self._attempt(claim, machine, step, ctx, running)
+            span.set_attribute("kairos.outcome", settlement.verb)
+            if settlement.error_code is not None:
+                telemetry.failed(span, settlement.error_code)
+        return settlement
 
     async def _attempt(
         self, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: Running
@@ -266,20 +307,24 @@ class Executor:
         arguments: dict[str, Any] = vars(ctx.state) if machine.plain else {}
         positional = (ctx,) if machine.takes_context else ()
         if step.runs_in == "async":
-            return await step.call(*positional, **arguments)
-        return await self._in_thread(lambda: step.call(*positional, **arguments), ctx)
+            if not step.capture:
+                return await step.call(*positional, **arguments)
+            with captured(partial(_print, ctx)):
+                return await step.call(*positional, **arguments)
+        return await self._in_thread(lambda: step.call(*positional, **arguments), ctx, step.capture)
 
-    async def _in_thread(self, call: Callable[[], Any], ctx: Context[Any]) -> Any:
+    async def _in_thread(self, call: Callable[[], Any], ctx: Context[Any], capture: bool = False) -> Any:
         def run() -> tuple[Any, BaseException | None]:
             try:
-                return call(), None
+                with captured(partial(_print, ctx)) if capture else nullcontext():
+                    return call(), None
             except BaseException as error:  # noqa: BLE001 (a future cannot carry every exception: StopIteration hangs it)
                 return None, error
 
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self._concurrency, thread_name_prefix="kairos-step")
         threads = self._threads
-        work = threads.submit(run)
+        work = threads.submit(run) if self._tracer is None else threads.submit(copy_context().run, run)
         try:
             value, error = await asyncio.wrap_future(work)
         except asyncio.CancelledError:
@@ -304,6 +349,8 @@ class Executor:
             attempt=claim.attempt,
             exc_info=error,
         )
+        stack = trace_of(error)
+        tell(ctx, "error", cut(error_text(error)), None if stack is None else as_json({"stack": stack}))
         if machine.handle is None or not isinstance(error, Exception):
             return settle(claim, machine, Stop(), error)
         # What the attempt took and spawned is undone with it: the next one finds its signals again.
@@ -315,3 +362,7 @@ class Executor:
             log.error("handle failed", job=claim.id, action=claim.action, exc_info=broken)
             return failure(claim, broken)
         return settle(claim, machine, answer, error, ctx)
+
+
+def _print(ctx: Context[Any], stream: str, line: str) -> None:
+    tell(ctx, "info", line, stream=stream)

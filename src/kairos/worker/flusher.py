@@ -8,7 +8,7 @@ from functools import partial
 from itertools import count
 
 from kairos.fsm.lifecycle import STORED, JobState, Verb
-from kairos.store.columns import microseconds, plain, texts
+from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.faults import PASSING, REFUSED
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query, Row, drive
@@ -16,8 +16,10 @@ from kairos.store.query import Verb as Steps
 from kairos.verbs import insert, timed
 from kairos.worker.claim import Claim
 from kairos.worker.leases import Leases
+from kairos.worker.lines import Line
 from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
+from kairos.worker.scribe import Scribe
 from kairos.worker.settle import Settlement, failure
 from kairos.worker.transaction import StepTransaction
 
@@ -40,8 +42,11 @@ class Flusher(Loop):
         leases: Leases,
         go_on: Callable[[Claim], None],
         settled: Callable[[bool], None],
+        scribe: Scribe | None = None,
     ) -> None:
         super().__init__()
+        self._scribe = scribe
+        self._held = 0  # outcomes of jobs whose lines are not written yet
         self._store = store
         self._worker = worker
         self._leases = leases
@@ -56,6 +61,17 @@ class Flusher(Loop):
         self.stale = 0
 
     def submit(self, settlement: Settlement) -> None:
+        """Take an outcome. What its step said is written first: the commit ends the lease that fences it."""
+        if self._scribe is not None and self._scribe.owes(settlement.claim.id):
+            self._held += 1
+            self._scribe.before(settlement.claim.id, partial(self._let_go, settlement))
+            return
+        self._waiting.append(settlement)
+        if not self._under_way:
+            self.wake()
+
+    def _let_go(self, settlement: Settlement) -> None:
+        self._held -= 1
         self._waiting.append(settlement)
         if not self._under_way:
             self.wake()
@@ -63,10 +79,12 @@ class Flusher(Loop):
     async def drained(self) -> bool:
         """Wait until everything submitted is committed or refused; a database that is away is waited for."""
         for look in count():
-            if not (self._waiting or self._under_way or self._busy):
+            if not (self._waiting or self._under_way or self._busy or self._held):
                 break
             if look % 50 == 0:
                 self.wake()  # also out of a backoff, but not in a storm
+                if self._scribe is not None:
+                    self._scribe.wake()
             await asyncio.sleep(0.005)
         return True
 
@@ -159,14 +177,25 @@ class Flusher(Loop):
         Stale: what the step wrote is undone with it. In doubt (the connection broke while committing):
         the row itself knows, and `release_unheld` gives it back if it is still ours.
         """
+        job = settlement.claim.id
+        said = await self._scribe.lend(job) if self._scribe is not None and self._scribe.owes(job) else []
+        rows: Sequence[Row] = ()
         try:
-            rows = await unit.commit(lambda: settle_all(self._worker, [settlement]))
+            rows = await unit.commit(lambda: self._with_lines(settlement, said))
         except PASSING as error:
             log.warning("a commit is in doubt", job=settlement.claim.id, error=str(error))
             self._leases.drop(settlement.claim)
             self.failed(error)
             return
+        finally:
+            if self._scribe is not None and said:
+                self._scribe.take_back(job, len(said) if rows else 0)
         await self._acknowledge([settlement], rows)
+
+    def _with_lines(self, settlement: Settlement, said: Sequence[Line]) -> Steps[list[Row]]:
+        if self._scribe is not None and said:
+            yield self._scribe.query(said)
+        return (yield from settle_all(self._worker, [settlement]))
 
     def _run_ahead(self, settlement: Settlement, lease: int, picked: int) -> None:
         claim = settlement.claim
@@ -180,6 +209,7 @@ class Flusher(Loop):
         claim.inbox = tuple(signal for signal in claim.inbox if signal.id not in consumed)
         claim.steps_ahead += 1
         claim.picked = picked
+        claim.due = None
         self._leases.hold(claim)
         self._go_on(claim)
 
@@ -258,6 +288,7 @@ def settle_query(worker: str, batch: Sequence[Settlement]) -> Query:
             [signal for each in batch for signal in each.consumed],
             worker,
             plain([each.claim.picked if each.ahead else None for each in batch]),
+            instants(claim.due for claim in claims),
         ),
     )
 

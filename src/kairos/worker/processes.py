@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 from kairos.errors import BadDefinition, StepProcessDied
-from kairos.machine.context import Context
+from kairos.machine.context import Context, tell
 from kairos.machine.definition import Machine, Step
 from kairos.worker.claim import Claim
 
@@ -85,9 +85,12 @@ class ProcessLanes:
                 (length,) = _LENGTH.unpack(await child.stdout.readexactly(_LENGTH.size))
                 # Only ever written by our own child, over a pipe that nobody else holds.
                 answer: dict[str, Any] = pickle.loads(await child.stdout.readexactly(length))  # noqa: S301
-                if "progress" not in answer:
+                if "progress" in answer:
+                    ctx.progress(*answer["progress"])
+                elif "say" in answer:
+                    tell(ctx, *answer["say"])
+                else:
                     return answer
-                ctx.progress(*answer["progress"])
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             code = await child.wait()
             raise StepProcessDied(
@@ -125,6 +128,7 @@ def _request(machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> b
             "action": (machine.name, machine.version),
             "step": step.name,
             "state": claim.state,
+            "hide": machine.redact,
             "inbox": [(signal.id, signal.name, signal.payload) for signal in ctx.inbox],
             "context": {
                 "id": ctx.id,

@@ -180,6 +180,9 @@ def _state(machine: Machine, state: Any) -> str | None:
 
 
 def _child(claim: Claim, call: Call, reply: str | None) -> Call:
-    if reply is None:
-        return call
-    return replace(call, options=replace(call.options, reply_to=(claim.id, reply)))
+    changes: dict[str, Any] = {}
+    if reply is not None:
+        changes["reply_to"] = (claim.id, reply)
+    if call.options.trace is None and claim.trace is not None:
+        changes["trace"] = claim.trace
+    return replace(call, options=replace(call.options, **changes)) if changes else call

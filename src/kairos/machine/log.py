@@ -1,0 +1,179 @@
+"""`ctx.log`: what a step says goes to the program's own log and is kept with its job, hidden where it must be."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from typing import Any
+
+from kairos import codec
+
+LEVELS = ("debug", "info", "warning", "error", "critical")
+HIDDEN = "[redacted]"
+LONGEST_LINE = 16 * 1024
+_LONGEST_FIELDS = 16 * 1024
+_LONGEST_VALUE = 4000
+_LONGEST_TRACE = 8000
+_DEEPEST = 8
+_ALSO = {"warn": "warning", "fatal": "critical", "msg": "info", "exception": "error"}
+
+# Who takes what the present step prints, if it asked for that; the log's own printing is not the step's.
+printing: ContextVar[Any] = ContextVar("kairos_printing", default=None)
+
+Keep = Callable[[str, str, str | None], None]
+
+
+class StepLog:
+    """Structured, with the words of structlog: `log.info("sending", user_id=7)`, `bind`, `exception`, `ainfo`…"""
+
+    __slots__ = ("_bound", "_hide", "_keep", "_logger")
+
+    def __init__(
+        self,
+        logger: Any,
+        keep: Keep,
+        hide: frozenset[str] = frozenset(),
+        bound: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._logger = logger
+        self._keep = keep
+        self._hide = hide
+        self._bound = dict(bound or {})
+
+    def bind(self, **fields: Any) -> StepLog:
+        """The same log, which adds these fields to every line."""
+        shown = hidden(fields, self._hide)
+        return StepLog(self._logger.bind(**shown), self._keep, self._hide, {**self._bound, **shown})
+
+    def new(self, **fields: Any) -> StepLog:
+        """The same log with these fields and none of those bound before."""
+        return self.unbind(*self._bound).bind(**fields)
+
+    def unbind(self, *names: str) -> StepLog:
+        left = {name: value for name, value in self._bound.items() if name not in names}
+        return StepLog(self._logger.try_unbind(*names), self._keep, self._hide, left)
+
+    try_unbind = unbind
+
+    def log(self, level: int | str, event: Any = "", *args: Any, **fields: Any) -> None:
+        """Say something at a level by its name, or by its number as `logging` counts them."""
+        name = level if isinstance(level, str) else LEVELS[max(0, min(int(level) // 10 - 1, 4))]
+        getattr(self, name.lower())(event, *args, **fields)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in LEVELS or name in _ALSO:
+            return lambda event="", *args, **fields: self._say(name, event, args, fields)
+        if name.startswith("a") and (name[1:] in LEVELS or name[1:] in _ALSO or name == "alog"):
+
+            async def later(*args: Any, **fields: Any) -> None:
+                getattr(self, name[1:])(*args, **fields)
+
+            return later
+        return getattr(self._logger, name)
+
+    def _say(self, name: str, event: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> None:
+        error = fields.pop("exc_info", name == "exception" or None)
+        shown = hidden(fields, self._hide)
+        if error and (stack := trace_of(error)) is not None:
+            shown["stack"] = stack
+        level = _ALSO.get(name, name)
+        line = _words(event, args)
+        token = printing.set(None)
+        try:
+            # The program's own log may be a closed pipe or a full disk: the line is kept all the same.
+            with suppress(Exception):
+                getattr(self._logger, level)(line, **shown)
+        finally:
+            printing.reset(token)
+        self._keep(level, line, as_json({**self._bound, **shown}))
+
+
+def cut(text: str, limit: int = LONGEST_LINE) -> str:
+    """Text that can be stored and is at most so many bytes long; what is missing is told."""
+    text = codec.printable(text, sys.maxsize)
+    if len(text) <= limit // 4 or (size := len(encoded := text.encode())) <= limit:
+        return text
+    note = f"… (cut: it had {size} bytes)"
+    return encoded[: limit - len(note.encode())].decode(errors="ignore") + note
+
+
+def as_json(fields: Mapping[str, Any]) -> str | None:
+    """The fields as strict JSON: what JSON cannot hold is shown as text, and nothing here raises."""
+    if not fields:
+        return None
+    kept: dict[str, Any] = {}
+    room = _LONGEST_FIELDS
+    for name, value in fields.items():
+        shown = _shown(value, 0)
+        text = json.dumps(shown, ensure_ascii=False)
+        if len(text) > _LONGEST_VALUE:
+            shown = text = cut(text, _LONGEST_VALUE)
+        room -= len(name) + len(text)
+        if room < 0:
+            kept["…"] = f"{len(fields) - len(kept)} more fields were too long to keep"
+            break
+        kept[_text(name)] = shown
+    return json.dumps(kept, ensure_ascii=False, allow_nan=False)
+
+
+def hidden(value: Any, names: frozenset[str]) -> Any:
+    """The value without what is kept under one of the names, at whatever depth."""
+    if isinstance(value, Mapping):
+        return {key: HIDDEN if key in names else hidden(inner, names) for key, inner in value.items()}
+    if names and isinstance(value, list | tuple):
+        return [hidden(inner, names) for inner in value]
+    return value
+
+
+def trace_of(error: Any) -> str | None:
+    """Where an error came from, its end rather than its beginning where it is long; None if there is none."""
+    if isinstance(error, tuple):
+        error = error[1]
+    if not isinstance(error, BaseException):
+        error = sys.exception() if hasattr(sys, "exception") else sys.exc_info()[1]
+    if error is None:
+        return None
+    try:
+        text = codec.printable("".join(traceback.format_exception(error)).rstrip(), sys.maxsize)
+    except Exception as broken:  # noqa: BLE001 (a user's __str__ or __repr__ may do anything)
+        return f"(its traceback cannot be read: {type(broken).__name__})"
+    return text if len(text) <= _LONGEST_TRACE else "… " + text[-_LONGEST_TRACE:]
+
+
+def _words(event: Any, args: tuple[Any, ...]) -> str:
+    line = _text(event)
+    if not args:
+        return cut(line)
+    try:
+        return cut(line % (args[0] if len(args) == 1 and isinstance(args[0], dict) and args[0] else args))
+    except Exception:  # noqa: BLE001 (a wrong format costs the form of the line, not the step)
+        return cut(f"{line} {' '.join(map(_text, args))}")
+
+
+def _shown(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _text(str(value))
+    if isinstance(value, int):
+        return value if value.bit_length() < 64 else _text(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if depth < _DEEPEST:
+        if isinstance(value, Mapping):
+            return {_text(key): _shown(inner, depth + 1) for key, inner in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [_shown(inner, depth + 1) for inner in value]
+    return _text(value)
+
+
+def _text(value: Any) -> str:
+    try:
+        return codec.printable(value if isinstance(value, str) else str(value), sys.maxsize)
+    except Exception as mute:  # noqa: BLE001 (a user's __str__ may do anything)
+        return f"(a {type(value).__name__} that cannot be shown: {type(mute).__name__})"

@@ -1,0 +1,68 @@
+"""Steps that talk: as a module for steps in processes, and as a program that is a worker to be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from typing import Any
+
+from kairos import Context, Kairos
+from kairos.cli.serve import Stop, run
+
+app = Kairos(os.environ.get("KAIROS_DATABASE_URL", "postgresql:///unused"))
+
+
+@app.job(runs_in="process", capture=True, redact=["token"])
+def compute(ctx: Context, token: str) -> None:
+    ctx.log.info("computing", token=token, pid=os.getpid())
+    print("half\tway")
+    print("a warning", file=sys.stderr)
+    ctx.log.bind(part=2).warning("slow")
+    os.write(1, b"past Python: not captured\n")
+
+
+@app.job(runs_in="process")
+def quiet(ctx: Context) -> None:
+    print("not kept")
+    ctx.log.info("kept")
+
+
+@app.job(runs_in="process")
+def broken() -> None:
+    raise ValueError("in the other process")
+
+
+@app.job
+async def talk(ctx: Context) -> str:
+    """Say numbers for ever, but only the first time."""
+    if ctx.attempt:
+        ctx.log.info("once more")
+        return "done"
+    number = 0
+    while True:
+        ctx.log.info(str(number))
+        number += 1
+        await asyncio.sleep(0.005)
+
+
+@app.job(runs_in="thread")
+def mutter(ctx: Context) -> None:
+    """The same in a thread, which nobody can stop."""
+    number = 0
+    while not ctx.attempt:
+        ctx.log.info(str(number))
+        number += 1
+        time.sleep(0.005)
+
+
+async def main(settings: dict[str, Any]) -> None:
+    stop = Stop()
+    stop.listen()
+    async with app, app.worker(**settings):
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    run(main({"poll": 0.1, "grace": 0, "lease": float(sys.argv[1])}))
