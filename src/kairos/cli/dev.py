@@ -14,9 +14,13 @@ from urllib.parse import urlsplit
 import structlog
 import typer
 
+from kairos.api import load_service
+from kairos.api.listening import address, listen
 from kairos.cli import logs, serve, tables
+from kairos.cli.dev_key import dev_key
 from kairos.cli.load import Loaded, load_app
 from kairos.cli.place import Data, DatabaseUrl, client
+from kairos.cli.service import on_socket
 from kairos.cli.supervisor import Order, Supervisor
 from kairos.cli.work import CLONE, Concurrency
 from kairos.config import Settings
@@ -28,6 +32,8 @@ log = structlog.get_logger("kairos.cli")
 
 # Shorter than a worker's: nobody waits half a minute for a reload.
 _GRACE = 5.0
+_HOST = "127.0.0.1"
+_PORTS = 100  # how many are tried where none was asked for
 _SAMPLES = {
     "string": "text",
     "integer": "1",
@@ -49,23 +55,35 @@ def dev(
             help="module:app, path/to/file.py, path/to/file.py:app or a folder of such files.",
         ),
     ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="PORT",
+            help="Port of the API and the dashboard.",
+            show_default="8765, or the next that is free",
+        ),
+    ] = None,
     reload: Annotated[bool, typer.Option(help="Start afresh when a file of the app changes.")] = True,
     concurrency: Concurrency = 20,
     database_url: DatabaseUrl = None,
     data: Data = None,
     log_format: logs.LogFormat = logs.Format.TEXT,
 ) -> None:
-    """Run everything here: a real Postgres, its schema, and a worker for the app."""
+    """Run everything here: a real Postgres, its schema, the API, the dashboard, and a worker for the app."""
     name = app or _examples()
     loaded = load_app(name, ctx.obj.or_rather(database_url, data))
     logs.configure(log_format)
     options = serve.WorkerOptions(concurrency=concurrency, grace=_GRACE)
-    with _database(loaded.settings) as url:
-        _welcome(loaded, url)
+    listening = listen(_HOST, load_service({"port": port}).port, tries=1 if port is not None else _PORTS)
+    with listening, _database(loaded.settings) as url:
+        _welcome(loaded, url, address(_HOST, listening.getsockname()[1]), dev_key(loaded.settings))
         if reload:
-            code = serve.run(_supervise(Order(name, options, log_format, reload=True)))
+            order = Order(name, options, log_format, reload=True, listening=listening.fileno())
+            code = serve.run(_supervise(order))
         else:
-            code = serve.run(serve.serve(loaded, options))
+            code = serve.run(serve.serve(loaded, options, beside=on_socket(listening)))
     raise typer.Exit(serve.leave(code))
 
 
@@ -115,7 +133,7 @@ def _revive(server: Server, ended: threading.Event) -> None:
                 log.error("Postgres does not start", error=error.message)
 
 
-def _welcome(loaded: Loaded, url: str) -> None:
+def _welcome(loaded: Loaded, url: str, dashboard: str, key: str | None) -> None:
     machines = list(loaded.registry)
     tables.say(f"Kairos runs {loaded.name}\n")
     tables.facts(
@@ -123,6 +141,8 @@ def _welcome(loaded: Loaded, url: str) -> None:
             ("actions", ", ".join(sorted({machine.name for machine in machines})) or "none yet"),
             ("queues", ", ".join(sorted({machine.queue for machine in machines} | {"default"}))),
             ("database", _without_password(url)),
+            ("dashboard", dashboard),
+            ("key", key or "none needed here, until the first is made with `kairos keys add`"),
         ]
     )
     where = _where(loaded.settings)

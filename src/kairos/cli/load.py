@@ -14,7 +14,7 @@ import typer
 
 from kairos.app import Kairos, SyncKairos
 from kairos.cli.place import Place
-from kairos.config import Settings
+from kairos.config import BUILT_IN, Settings
 from kairos.errors import ConfigError, KairosError
 from kairos.machine.registry import Registry
 
@@ -27,6 +27,19 @@ App = Annotated[
         help="module:app, path/to/file.py, path/to/file.py:app or a folder of such files.",
     ),
 ]
+
+
+OptionalApp = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[APP]",
+        envvar="KAIROS_APP",
+        show_default="the built-in actions alone",
+        help="module:app, path/to/file.py, path/to/file.py:app or a folder of such files.",
+    ),
+]
+# What a worker runs that was named no app.
+BARE = "kairos.cli.bare:app"
 
 
 class BadApp(ConfigError):
@@ -59,7 +72,8 @@ def load_app(name: str, place: Place) -> Loaded:
         registry = Registry()
         for app in apps:
             for machine in app.registry:
-                registry.add(machine, app.registry.options(machine))
+                if machine.name not in BUILT_IN or registry.find(machine.name, machine.version) is None:
+                    registry.add(machine, app.registry.options(machine))
     settings = apps[0].settings
     if any(app.settings != settings for app in apps):
         raise BadApp(f"The apps in {name} name different databases: run them one by one.")

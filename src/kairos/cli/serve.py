@@ -9,9 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import structlog
 
@@ -22,9 +22,12 @@ from kairos.durations import Duration
 
 log = structlog.get_logger("kairos.cli")
 T = TypeVar("T")
+# What runs beside a worker for as long as it runs: the service, in `kairos dev`.
+Beside: TypeAlias = Callable[[Kairos], AbstractAsyncContextManager[None]]
 
 KILLED = 130  # what a shell says of a command ended by Ctrl-C
 RELOAD = 3  # a supervised worker's way to ask for a fresh process
+LEFT = 4  # and to say that it was asked to leave, so that none is started in its place
 _BUSY_THREAD = "kairos-step"
 
 
@@ -94,29 +97,44 @@ class Stop:
 
 
 async def serve(
-    loaded: Loaded, options: WorkerOptions, *, supervised: int | None = None, watch: Watch | None = None
+    loaded: Loaded,
+    options: WorkerOptions,
+    *,
+    supervised: int | None = None,
+    watch: Watch | None = None,
+    beside: Beside | None = None,
 ) -> int:
     """Run a worker until a signal or a change of what is watched; answers the exit code."""
     stop = Stop()
     stop.listen(supervised=supervised)
     async with AsyncExitStack() as stack:
-        kairos = await _open(loaded, stack)
+        kairos = await open_all(loaded, stack)
+        if beside is not None:
+            await stack.enter_async_context(beside(kairos))
         if watch is not None:
             reloading = asyncio.create_task(_reload(watch, stop))
             stack.callback(reloading.cancel)
         if not stop.asked:
-            async with kairos.worker(**asdict(options)):
-                await stop.wait()
+            async with kairos.worker(**asdict(options)) as worker:
+                await _first(stop.wait(), worker.left.wait())
+                if worker.left.is_set() and supervised is not None:
+                    stop.ask(LEFT)
     return stop.code
 
 
-async def wait_for_change(watch: Watch, *, supervised: int) -> int:
-    """What a worker does whose app cannot be loaded: wait until somebody mends it."""
+async def wait_for_change(
+    watch: Watch, *, supervised: int, kairos: Kairos | None = None, beside: Beside | None = None
+) -> int:
+    """What a worker does whose app cannot be loaded: wait until somebody mends it, and serve meanwhile."""
     stop = Stop()
     stop.listen(supervised=supervised)
-    reloading = asyncio.create_task(_reload(watch, stop))
-    await stop.wait()
-    reloading.cancel()
+    async with AsyncExitStack() as stack:
+        reloading = asyncio.create_task(_reload(watch, stop))
+        stack.callback(reloading.cancel)
+        if kairos is not None and beside is not None:
+            await stack.enter_async_context(kairos)
+            await stack.enter_async_context(beside(kairos))
+        await stop.wait()
     return stop.code
 
 
@@ -147,7 +165,7 @@ def _fast_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return new_event_loop
 
 
-async def _open(loaded: Loaded, stack: AsyncExitStack) -> Kairos:
+async def open_all(loaded: Loaded, stack: AsyncExitStack) -> Kairos:
     """Every app, open for what its steps ask of it, and the one whose registry knows all machines."""
     for app in loaded.apps:
         if isinstance(app, Kairos):
@@ -161,6 +179,14 @@ async def _open(loaded: Loaded, stack: AsyncExitStack) -> Kairos:
     kairos.registry = loaded.registry
     kairos.declared = [each for app in loaded.apps for each in app.declared]
     return await stack.enter_async_context(kairos)
+
+
+async def _first(*each: Coroutine[Any, Any, Any]) -> None:
+    """Until the first of them is done."""
+    tasks = [asyncio.create_task(one) for one in each]
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
 
 
 async def _reload(watch: Watch, stop: Stop) -> None:

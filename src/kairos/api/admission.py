@@ -1,0 +1,116 @@
+"""The door of one route: who asks, whether they may, how often, and a body that can be trusted to be JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as Request
+
+from kairos.api.access import Access, check_csrf, check_same_site, session_cookie
+from kairos.api.body import read_body
+from kairos.api.caller import ANONYMOUS, Caller, Scope
+from kairos.api.ledger import Ledger
+from kairos.api.policy import QUESTIONS
+from kairos.api.rates import Rates
+from kairos.errors import Forbidden, KairosError, TooManyRequests
+from kairos.verbs.audit import Asked, Ended
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Admission:
+    """Stands before one route, as plain ASGI: whatever it refuses, the route never sees."""
+
+    def __init__(
+        self, app: ASGIApp, route: APIRoute, needs: Scope | None, access: Access, rates: Rates, ledger: Ledger
+    ) -> None:
+        self._app = app
+        self._verb = route.operation_id or route.name
+        self._is_question = any((method, route.path_format) in QUESTIONS for method in route.methods or ())
+        self._template = route.path_format
+        self._needs = needs
+        self._access = access
+        self._rates = rates
+        self._ledger = ledger
+
+    async def __call__(self, scope: Request, receive: Receive, send: Send) -> None:
+        state, headers = scope["state"], Headers(scope=scope)
+        state["caller"], state["route"] = ANONYMOUS, self._template
+        if scope["method"] in SAFE or self._is_question:
+            await self._app(scope, await self._let_in(scope, receive, headers), send)
+            return
+        try:
+            receive = await self._let_in(scope, receive, headers)
+        except TooManyRequests:
+            raise  # not put down: the log would grow as fast as somebody asks
+        except KairosError as error:
+            await self._ledger.begin(self._asked(scope, error.http_status, {"code": error.code}))
+            raise
+        row = await self._ledger.begin(self._asked(scope))
+        await self._follow(row, scope, receive, send)
+
+    async def _let_in(self, scope: Request, receive: Receive, headers: Headers) -> Receive:
+        """Admit the request and read its body; answers a `receive` that gives the body again."""
+        await self._admit(scope, headers)
+        if scope["method"] in SAFE:
+            return receive
+        return await read_body(headers, receive, self._access.settings)
+
+    async def _admit(self, scope: Request, headers: Headers) -> None:
+        """Let the request in as its caller, or raise."""
+        unsafe = scope["method"] not in SAFE
+        if self._needs is None:
+            if unsafe:
+                self._rates.take(_address(scope))
+                check_same_site(headers, strictly=False)
+            return
+        caller = await self._identify(scope, headers)
+        scope["state"]["caller"] = caller
+        if unsafe and caller.session is not None:
+            check_same_site(headers, strictly=True)
+            check_csrf(headers, session_cookie(headers) or "")
+        elif unsafe and caller.is_local:
+            check_same_site(headers, strictly=False)
+        if not caller.may(self._needs):
+            raise Forbidden(f"This takes the scope {self._needs}, which the key {caller.name!r} lacks.")
+
+    async def _identify(self, scope: Request, headers: Headers) -> Caller:
+        try:
+            caller = await self._access.identify(headers)
+        except KairosError:
+            self._rates.take(_address(scope))
+            raise
+        self._rates.take(caller.actor)
+        return caller
+
+    async def _follow(self, row: int, scope: Request, receive: Receive, send: Send) -> None:
+        """Run the route, and put down how it ended before anybody is told."""
+        told = False
+
+        async def tell(message: Message) -> None:
+            nonlocal told
+            if message["type"] == "http.response.start" and not told:
+                told = True
+                await self._ledger.end(Ended(row, message["status"], scope["state"].get("audit")))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, tell)
+        except Exception:
+            if not told:
+                await self._ledger.end(Ended(row, 500))
+            raise
+
+    def _asked(self, scope: Request, status: int | None = None, details: Any = None) -> Asked:
+        caller: Caller = scope["state"]["caller"]
+        parameters = scope.get("path_params", {})
+        target = "/".join(str(value) for value in parameters.values()) or None
+        return Asked(caller.actor, self._verb, target, scope["state"]["request_id"], status, details)
+
+
+def _address(scope: Request) -> str:
+    client = scope.get("client")
+    return f"address:{client[0] if client else 'unknown'}"

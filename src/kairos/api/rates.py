@@ -1,0 +1,36 @@
+"""How often one caller may ask: a bucket of tokens for each, in this process."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from kairos.errors import TooManyRequests
+
+# Past so many callers, those whose buckets are full again are forgotten: a full bucket is a fresh one.
+_CALLERS = 10_000
+
+
+class Rates:
+    """Each caller's bucket holds `burst` tokens and gains `rate` a second."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        self._full_at: dict[str, float] = {}  # when each bucket would be full again
+
+    def take(self, caller: str) -> None:
+        """Take one token, or raise `TooManyRequests`."""
+        now = self._clock()
+        full_at = max(self._full_at.get(caller, now), now) + 1 / self._rate
+        wait = full_at - now - self._burst / self._rate
+        if wait > 1e-9:
+            raise TooManyRequests(
+                f"That is more than {self._rate:g} requests a second: go on after a pause.",
+                retry_after=max(1, math.ceil(wait)),
+            )
+        if len(self._full_at) >= _CALLERS:
+            self._full_at = {name: full for name, full in self._full_at.items() if full > now}
+        self._full_at[caller] = full_at

@@ -1,0 +1,1 @@
+"""One module for each noun: parse, then a verb, then render."""

@@ -1,0 +1,48 @@
+"""Live streams: one job, or everything."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from kairos import verbs
+from kairos.api.answer import caller_of, kairos_of
+from kairos.api.hub import Hub
+from kairos.api.stream import Stream, cursor_of
+
+router = APIRouter(tags=["watching"])
+
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The stream.", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+}
+
+
+@router.get("/api/jobs/{id:int}/events", response_class=Response, responses=_STREAM)
+async def follow_job(request: Request, id: int) -> Response:  # noqa: A002 (as the path says)
+    """`status` at each change of state and `log` at each line; the last `status` has the output or the error.
+
+    Resume with `Last-Event-ID` or `?cursor=N`: line N+1 and on, without a gap or a repeat.
+    """
+    after = cursor_of(request)
+    await kairos_of(request).run(verbs.get(id))
+    hub: Hub = await request.app.part(Hub)
+    return Stream(hub.slots, caller_of(request).id, hub.job(id), after or 0, hub.pace)
+
+
+@router.get("/api/events", response_class=Response, responses=_STREAM)
+async def follow_everything(
+    request: Request,
+    summary: Annotated[
+        bool, Query(description="Counts by edge, twice a second, in place of each change.")
+    ] = False,
+) -> Response:
+    """`change` at each committed change of any job and `alarm` at each change of an alarm, or `pulse` with counts.
+
+    Without a cursor it begins now. Resume with `Last-Event-ID` or `?cursor=N`.
+    """
+    after = cursor_of(request)
+    hub: Hub = await request.app.part(Hub)
+    tail = hub.pulse() if summary else hub.feed()
+    return Stream(hub.slots, caller_of(request).id, tail, None if summary else after, hub.pace)

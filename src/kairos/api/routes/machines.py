@@ -1,0 +1,62 @@
+"""Machines, as workers and this process registered them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from kairos import documents, verbs
+from kairos.api import schemas_places as schemas
+from kairos.api.answer import answer, kairos_of
+from kairos.fsm import render
+from kairos.store.rows import MachineRow
+
+if TYPE_CHECKING:
+    from kairos.api.app import Service
+
+router = APIRouter(tags=["machines"])
+
+
+@asynccontextmanager
+async def registered(service: Service) -> AsyncIterator[None]:
+    """Tells the database once which machines this process knows."""
+    await service.state.kairos.run(verbs.register(service.state.kairos.registry))
+    yield
+
+
+@router.get("/api/machines", response_model=schemas.MachineList)
+async def list_machines(request: Request) -> Response:
+    """Every machine that a worker or this service knows, or ever knew."""
+    await request.app.part(registered)
+    found = await kairos_of(request).run(verbs.machines())
+    by_name = [list(versions) for _, versions in groupby(found, key=lambda row: row.name)]
+    return answer(request, {"machines": [documents.registered(versions) for versions in by_name]})
+
+
+@router.get("/api/machines/{name}", response_model=schemas.MachineAnswer)
+async def read_machine(request: Request, name: str) -> Response:
+    """One machine, by its newest version."""
+    return answer(request, {"machine": documents.registered(await _versions(request, name))})
+
+
+@router.get("/api/machines/{name}/diagram", response_model=schemas.Diagram)
+async def read_diagram(request: Request, name: str) -> Response:
+    """The steps of a machine and the ways between them."""
+    diagram = (await _versions(request, name))[-1].diagram
+    return answer(request, {"diagram": diagram, "mermaid": render.mermaid(render.of_json(diagram))})
+
+
+@router.get("/api/machines/{name}/schema", response_model=schemas.SchemaAnswer)
+async def read_schema(request: Request, name: str) -> Response:
+    """The JSON schema of a machine's input."""
+    return answer(request, {"schema": (await _versions(request, name))[-1].input})
+
+
+async def _versions(request: Request, name: str) -> list[MachineRow]:
+    await request.app.part(registered)
+    return await kairos_of(request).run(verbs.machine(name))

@@ -1,0 +1,45 @@
+"""What watches the service asks: is it alive, can it work, what is it."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from kairos.api import schemas
+from kairos.api.answer import Document, answer, kairos_of
+from kairos.store.migrate import wanted_version
+
+router = APIRouter(tags=["meta"])
+
+API_VERSION = 1
+
+
+@router.get("/healthz", response_model=schemas.Health)
+async def healthz(request: Request) -> Response:
+    """Whether the process is alive; it asks nothing of the database."""
+    return answer(request, {"status": "ok"})
+
+
+@router.get("/readyz", response_model=schemas.Health)
+async def readyz(request: Request) -> Response:
+    """Whether it can work: the database is there, can be written to, and its schema fits."""
+    kairos = kairos_of(request)
+    await kairos.open()
+    await kairos.store.check()
+    return answer(request, {"status": "ready"})
+
+
+@router.get("/api/version", response_model=schemas.Version)
+async def read_version(request: Request) -> Response:
+    """The versions of the program, of the schema it needs, and of this API."""
+    numbers = {"kairos": version("kairos-scheduler"), "schema": wanted_version(), "api": API_VERSION}
+    return answer(request, {"version": numbers})
+
+
+@router.get("/openapi.json", include_in_schema=False)
+async def read_openapi(request: Request) -> Response:
+    document: dict[str, Any] = request.app.openapi()
+    return Document(document)

@@ -1,0 +1,77 @@
+"""The shapes of `/api/stats` and its series."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kairos.api.schemas import Answer, Output
+
+
+class Percentiles(Output):
+    """In milliseconds, to within 10 percent; null where nothing was measured."""
+
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class Counts(Output):
+    accepted: int
+    started: int
+    success: int
+    failed: int
+    expired: int
+    cancelled: int
+    retried: int
+    wait: Percentiles
+    run: Percentiles
+
+
+class Window(Counts):
+    seconds: float
+    per_second: float
+
+
+class ActionCounts(Counts):
+    action: str
+
+
+class QueueCounts(Output):
+    name: str
+    scheduled: int
+    pending: int
+    running: int
+    waiting: int
+    oldest_pending_at: datetime | None
+
+
+class NextTick(Output):
+    schedule: str
+    at: datetime
+
+
+class Stats(Output):
+    """`behind`: since when what happened is not counted; null: all is. `atLeast`: states of which there may be more."""
+
+    at: datetime
+    behind: datetime | None
+    states: dict[str, int]
+    at_least: list[str]
+    window: Window
+    actions: list[ActionCounts]
+    queues: list[QueueCounts]
+    next: list[NextTick]
+    workers: int
+    alarms: int
+
+
+class StatsAnswer(Answer):
+    stats: Stats
+
+
+class Slot(Counts):
+    at: datetime
+
+
+class SeriesAnswer(Answer):
+    series: list[Slot]

@@ -1,0 +1,230 @@
+"""The audit log: one row for each request for a change, written first, never changed, and out of reach."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+import structlog.testing
+from tests.api.serving import Served
+
+from kairos import Kairos
+from kairos.store.pool import AsyncStore
+from kairos.store.query import Query
+from kairos.verbs import audit as log
+from kairos.verbs import keys as verbs
+
+WANTED = {"name": "x", "scopes": ["read"]}
+
+
+async def rows(app: Kairos) -> list[tuple[Any, ...]]:
+    """Oldest first: who, what, of what, how it ended."""
+    return [(row.actor, row.verb, row.target, row.status) for row in reversed(await app.run(log.audit()))]
+
+
+async def test_each_request_for_a_change_leaves_one_row_also_if_it_was_refused(
+    served: Served, app: Kairos
+) -> None:
+    http = served.http
+    await http.get("/api/keys")
+    await http.delete("/api/keys/0000")
+    await http.post("/api/keys", json={"name": 7})
+    await http.post("/api/keys", content=b"{", headers={"Content-Type": "application/json"})
+    await http.post("/api/keys", content=b"x", headers={"Content-Type": "text/plain"})
+    await http.post("/api/keys", json=WANTED, headers={"Origin": "https://evil.example"})
+    key = (await http.post("/api/keys", json=WANTED)).json()["key"]
+    await http.post("/api/keys", json=WANTED)  # there is a key now
+    async with served.as_key(key["secret"]) as reader:
+        await reader.post("/api/keys", json=WANTED)
+    actor = f"key:{key['id']}"
+    assert await rows(app) == [
+        ("local", "revokeKey", "0000", 404),
+        ("local", "addKey", None, 422),
+        ("local", "addKey", None, 422),
+        ("local", "addKey", None, 415),
+        ("local", "addKey", None, 403),
+        ("local", "addKey", None, 201),
+        ("anonymous", "addKey", None, 401),
+        (actor, "addKey", None, 403),
+    ]
+
+
+async def test_a_row_tells_the_request_and_no_secret(served: Served, app: Kairos) -> None:
+    made = await served.http.post(
+        "/api/keys", json={"name": "billing", "scopes": ["admin"]}, headers={"X-Request-Id": "mine"}
+    )
+    secret = made.json()["key"]["secret"]
+    await served.http.post("/api/session", json={"key": secret})
+    async with served.as_key(secret) as http:
+        answer = (await http.get("/api/audit")).json()
+    signed_in, added = answer["audit"]
+    assert (added["requestId"], added["status"]) == ("mine", 201)
+    assert added["details"] == {"key": made.json()["key"]["id"], "name": "billing", "scopes": ["admin"]}
+    assert (signed_in["verb"], signed_in["actor"]) == ("signIn", "anonymous")
+    assert signed_in["details"] == {"key": made.json()["key"]["id"]}
+    assert secret.split("_", 2)[2] not in str(answer)
+    assert answer["nextCursor"] is None
+
+
+async def test_a_question_leaves_no_row_though_it_has_a_body(http: httpx2.AsyncClient, app: Kairos) -> None:
+    assert (await http.post("/api/intent", json={"when": "every day at 9am", "tz": "UTC"})).status_code == 200
+    assert (await http.post("/api/intent", json={"when": 7})).status_code == 422
+    assert (await http.post("/api/intent", content=b"{")).status_code == 415
+    assert await rows(app) == []
+
+
+async def test_the_log_is_read_in_pages_and_by_actor_and_verb(http: httpx2.AsyncClient) -> None:
+    for number in range(5):
+        await http.delete(f"/api/keys/{number}")
+    await http.post("/api/keys", json={})
+    first = (await http.get("/api/audit?limit=2&verb=revokeKey")).json()
+    second = (await http.get(f"/api/audit?limit=3&verb=revokeKey&cursor={first['nextCursor']}")).json()
+    targets = [row["target"] for row in first["audit"] + second["audit"]]
+    assert targets == ["4", "3", "2", "1", "0"]
+    assert (await http.get("/api/audit?actor=nobody")).json()["audit"] == []
+    assert len((await http.get("/api/audit?target=3")).json()["audit"]) == 1
+    for cursor in ("0", "-1", "x", "9" * 30, "1;drop"):
+        assert (await http.get("/api/audit", params={"cursor": cursor})).status_code == 422
+
+
+async def test_a_change_whose_row_cannot_be_written_is_not_made(
+    http: httpx2.AsyncClient, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_on(monkeypatch, "insert_audit")
+    with structlog.testing.capture_logs():
+        answer = await http.post("/api/keys", json=WANTED)
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+    assert await app.run(verbs.keys()) == []
+
+
+async def test_a_change_whose_end_cannot_be_written_says_so_by_having_none(
+    http: httpx2.AsyncClient, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_on(monkeypatch, "end_audit")
+    with structlog.testing.capture_logs() as logs:
+        assert (await http.delete("/api/keys/0")).status_code == 404
+    assert await rows(app) == [("local", "revokeKey", "0", None)]
+    assert "missing in the audit log" in logs[-1]["event"] or any(
+        "audit log" in each["event"] for each in logs
+    )
+
+
+async def test_many_at_once_each_leave_their_own_row(http: httpx2.AsyncClient, app: Kairos) -> None:
+    await asyncio.gather(*(http.delete(f"/api/keys/{number}") for number in range(60)))
+    found = await app.run(log.audit(limit=1000))
+    assert sorted(int(row.target or "") for row in found) == list(range(60))
+    assert {row.status for row in found} == {404}
+
+
+@pytest.fixture
+def runtime(database: str, kairos_admin: psycopg.Connection[Any]) -> Iterator[psycopg.Connection[Any]]:
+    """A connection as the role that the documentation tells to run the service as."""
+    name = "kairos_runtime_test"
+    with psycopg.connect(database, autocommit=True) as owner:
+        kairos_admin.execute(f"drop role if exists {name}".encode())
+        kairos_admin.execute(f"create role {name} login".encode())
+        owner.execute(GRANTS.replace("kairos_runtime", name).encode())
+        with psycopg.connect(database, user=name, autocommit=True) as connection:
+            yield connection
+        owner.execute(f"drop owned by {name}".encode())
+        kairos_admin.execute(f"drop role {name}".encode())
+
+
+PAGE = (Path(__file__).parents[2] / "docs/operate/access.md").read_text()
+GRANTS = PAGE.partition("<!-- grants -->\n```sql\n")[2].partition("```")[0]
+
+
+@pytest.mark.parametrize("table", ["audit", "audit_ends"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "update kairos.{} set status = 200",
+        "delete from kairos.{}",
+        "truncate kairos.{} cascade",
+        "drop table kairos.{}",
+    ],
+)
+def test_the_role_that_runs_the_service_cannot_touch_the_log(
+    runtime: psycopg.Connection[Any], sql: str, table: str
+) -> None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege) as refused:
+        runtime.execute(sql.format(table).encode())
+    assert refused.value.sqlstate == "42501"
+
+
+def test_the_role_that_runs_the_service_cannot_change_the_schema_or_call_retention(
+    runtime: psycopg.Connection[Any],
+) -> None:
+    for sql in (
+        "create table kairos.mine (id int)",
+        "select kairos.forget_audit('2 days', 1)",
+        "alter table kairos.audit disable trigger all",
+        "set session_replication_role = replica",
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            runtime.execute(sql.encode())
+
+
+async def test_the_service_runs_as_that_role(runtime: psycopg.Connection[Any], database: str) -> None:
+    from tests.api.serving import serving
+
+    user = runtime.info.user
+    async with (
+        Kairos(database.replace("://kairos@", f"://{user}@")) as app,
+        serving(app, open=True) as served,
+    ):
+        assert (await served.http.get("/readyz")).status_code == 200
+        assert (await served.http.post("/api/keys", json={**WANTED, "scopes": ["admin"]})).status_code == 201
+        assert [row[1:] for row in await rows(app)] == [("addKey", None, 201)]
+    with psycopg.connect(database) as owner:
+        assert owner.execute("select count(*) from kairos.audit").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("table", ["audit", "audit_ends"])
+@pytest.mark.parametrize(
+    "sql", ["update kairos.{} set status = 200", "delete from kairos.{}", "truncate kairos.{} cascade"]
+)
+async def test_not_even_the_owner_changes_the_log_by_mistake(
+    http: httpx2.AsyncClient, database: str, sql: str, table: str
+) -> None:
+    await http.delete("/api/keys/0")
+    with psycopg.connect(database, autocommit=True) as owner, pytest.raises(psycopg.Error) as refused:
+        owner.execute(sql.format(table).encode())
+    assert refused.value.sqlstate == "KA403"
+
+
+async def test_retention_removes_what_is_old_and_nothing_within_a_day(
+    http: httpx2.AsyncClient, app: Kairos, database: str
+) -> None:
+    from kairos.testing import Clock
+
+    clock = await Clock(app).install()
+    await clock.freeze()
+    await http.delete("/api/keys/old")
+    await clock.move("2d")
+    await http.delete("/api/keys/new")
+    assert await app.run(log.forget_audit("2d")) == 0
+    await clock.move(1e-6)
+    assert await app.run(log.forget_audit("2d")) == 1
+    assert [row[2] for row in await rows(app)] == ["new"]
+    with psycopg.connect(database) as connection, pytest.raises(psycopg.Error, match="a day at least"):
+        connection.execute("select kairos.forget_audit('23 hours', 1)")
+
+
+def fail_on(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """As if the database went away just when this statement was sent."""
+    real = AsyncStore.run_hastily
+
+    async def run(self: AsyncStore, query: Query) -> Any:
+        if query.name == name:
+            from kairos.errors import DatabaseUnavailable
+
+            raise DatabaseUnavailable("gone")
+        return await real(self, query)
+
+    monkeypatch.setattr(AsyncStore, "run_hastily", run)

@@ -1,0 +1,173 @@
+"""The stream of everything: each committed change once, in one order, whenever it becomes visible."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import asyncpg
+from tests.api.listening import Ear, Event, listen, voice
+from tests.api.serving import Served
+from tests.rig import call
+from tests.worker.world import until
+
+from kairos import Kairos, verbs
+
+
+async def cancelled_jobs(app: Kairos, count: int) -> list[int]:
+    """So many changes, each of a job of its own."""
+    jobs = await app.run(verbs.enqueue_many([call() for _ in range(count)]))
+    for job in jobs:
+        await app.cancel(job.id)
+    return [job.id for job in jobs]
+
+
+async def history(app: Kairos) -> list[int]:
+    async with app.store.connection() as connection:
+        return [row["id"] for row in await connection.fetch("select id from kairos.history order by id")]
+
+
+async def started(served: Served, path: str = "/api/events") -> Ear:
+    """A reader that hears whatever is committed from here on."""
+    ear = await listen(served.port, path)
+    hub = await _hub(served)
+    await until(lambda: all(tail is None or tail.ready for tail in (hub._feed, hub._pulse)))
+    return ear
+
+
+async def _hub(served: Served) -> Any:
+    from kairos.api.hub import Hub
+
+    return await served.service.part(Hub)
+
+
+async def test_each_change_of_any_job_is_told(app: Kairos, served: Served) -> None:
+    ear = await started(served)
+    job = await voice(app, queue="mail")
+    await job.end()
+    (gone,) = await cancelled_jobs(app, 1)
+    done, cancelled = await ear.events(2)
+    at, cursor = done.data.pop("at"), done.data.pop("cursor")
+    assert (done.name, done.id, at[-1]) == ("change", str(cursor), "Z")
+    assert done.data == {
+        "job": job.job,
+        "action": "act",
+        "queue": "mail",
+        "verb": "done",
+        "from": "running",
+        "to": "success",
+        "step": "run",
+    }
+    assert (cancelled.data["job"], cancelled.data["verb"]) == (gone, "cancel")
+    ear.close()
+
+
+async def test_resuming_at_every_cursor_gives_the_same_whole(app: Kairos, served: Served) -> None:
+    await cancelled_jobs(app, 4)
+    numbers = await history(app)
+    ears = [await listen(served.port, f"/api/events?cursor={number}") for number in (0, *numbers)]
+    await cancelled_jobs(app, 4)
+    numbers = await history(app)
+    for place, ear in enumerate(ears):
+        heard = [event.data["cursor"] for event in await ear.events(len(numbers) - place)]
+        assert heard == numbers[place:]
+        ear.close()
+
+
+async def test_a_change_that_becomes_visible_late_is_neither_missed_nor_out_of_order(
+    app: Kairos, served: Served
+) -> None:
+    ear = await started(served)
+    first, second, third = await app.run(verbs.enqueue_many([call() for _ in range(3)]))
+    held = await asyncpg.connect(app.store.url)
+    try:
+        transaction = held.transaction()
+        await transaction.start()
+        await app.on(held).cancel(first.id)  # its number is drawn, and not yet to be seen
+        await app.cancel(second.id)
+        await app.cancel(third.id)
+        hub = await _hub(served)
+        turns = hub.turns
+        await until(lambda: hub.turns > turns + 5)  # it has looked, and must not have told
+        assert hub._feed.last == 0
+        await transaction.commit()
+    finally:
+        await held.close()
+    heard = await ear.events(3)
+    assert [event.data["job"] for event in heard] == [first.id, second.id, third.id]
+    assert [event.data["cursor"] for event in heard] == await history(app)
+    ear.close()
+
+
+async def test_a_long_transaction_that_changes_no_job_holds_nobody_up(app: Kairos, served: Served) -> None:
+    held = await asyncpg.connect(app.store.url)
+    try:
+        await held.execute("begin; create temporary table mine (n int); select pg_current_xact_id()")
+        ear = await started(served)
+        (job,) = await cancelled_jobs(app, 1)
+        (event,) = await ear.events(1)
+        assert event.data["job"] == job
+        ear.close()
+    finally:
+        await held.close()
+
+
+async def test_changes_that_were_undone_leave_no_trace_and_no_wait(app: Kairos, served: Served) -> None:
+    ear = await started(served)
+    job = await app.run(verbs.enqueue(call()))
+    held = await asyncpg.connect(app.store.url)
+    await held.execute("begin")
+    await app.on(held).cancel(job.id)
+    await held.close()
+    (other,) = await cancelled_jobs(app, 1)
+    (event,) = await ear.events(1)
+    assert event.data["job"] == other
+    ear.close()
+
+
+async def test_a_storm_of_writers_is_told_whole_and_in_order(app: Kairos, served: Served) -> None:
+    ear = await started(served)
+    await asyncio.gather(*(cancelled_jobs(app, 25) for _ in range(8)))
+    heard = [event.data["cursor"] for event in await ear.events(200)]
+    assert heard == await history(app)
+    ear.close()
+
+
+async def test_a_pulse_counts_what_passed_each_edge(app: Kairos, served: Served) -> None:
+    ear = await started(served, "/api/events?summary=true")
+    await cancelled_jobs(app, 7)
+    counts: dict[tuple[str, str, str], int] = {}
+    while sum(counts.values()) < 7:
+        event = await ear.event()
+        assert isinstance(event, Event) and event.name == "pulse" and event.data["at"].endswith("Z")
+        for edge in event.data["edges"]:
+            key = (edge["verb"], edge["from"], edge["to"])
+            counts[key] = counts.get(key, 0) + edge["count"]
+    assert counts == {("cancel", "pending", "cancelled"): 7}
+    ear.close()
+
+
+async def test_an_alarm_is_told_when_it_is_raised_and_when_it_changes(app: Kairos, served: Served) -> None:
+    ear = await started(served)
+    hub = await _hub(served)
+    await until(lambda: hub._alarms is not None)
+    async with app.store.connection() as connection:
+        await connection.execute(
+            "insert into kairos.alarms (kind, subject, severity, cause, remedy, count, first_at, last_at)"
+            " values ('jobs_failed', 'act', 'error', 'two failed', 'look', 2, now(), now())"
+        )
+        event = await ear.event()
+        assert event is not None and (event.name, event.id, event.data["subject"]) == ("alarm", None, "act")
+        await connection.execute("update kairos.alarms set cleared_at = now()")
+    event = await ear.event()
+    assert event is not None and event.data["clearedAt"] is not None
+    ear.close()
+
+
+async def test_nobody_listening_costs_nothing(app: Kairos, served: Served) -> None:
+    ear = await started(served)
+    hub = await _hub(served)
+    assert hub._poller is not None
+    ear.close()
+    await until(lambda: hub._poller.done())
+    assert (hub._feed, hub._pulse, hub._jobs, hub.slots.active) == (None, None, {}, 0)
