@@ -1,0 +1,199 @@
+"""Every kind of alarm there is: one table, from which checks, docs and tests are rendered or checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+ERROR, WARNING = "error", "warning"
+
+# What happened stays an alarm until somebody has seen it, or until it has not happened again for so long.
+QUIET_AFTER = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind. `cause` is filled in with what was found; `happens` tells an event from a state that lasts.
+
+    `after` is the threshold, where the kind has one that is a length of time.
+    """
+
+    name: str
+    severity: str
+    means: str
+    subject: str
+    cause: str
+    remedy: str
+    after: timedelta | None = None
+    happens: bool = False
+
+
+_TABLE = (
+    Kind(
+        "jobs_failed",
+        ERROR,
+        "jobs ended as failed",
+        "action",
+        "{count} {jobs} of {subject} failed; the last was job {job}: {detail}",
+        "Read its log and history (`kairos jobs show {job}`), mend the cause, then `kairos jobs retry {job}`; "
+        "acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
+        "jobs_expired",
+        ERROR,
+        "jobs expired: their TTL closed before a worker took them",
+        "action",
+        "{count} {jobs} of {subject} expired; the last was job {job}: {detail}",
+        "Add workers or raise their concurrency, or give the jobs a longer TTL; acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
+        "jobs_poisoned",
+        ERROR,
+        "poison jobs: stopped because their workers were lost more often than max_reaps allows",
+        "action",
+        "{count} {jobs} of {subject} killed worker after worker; the last was job {job}: {detail}",
+        "See what kills the process (memory, a crash in native code) before you retry job {job}; "
+        "acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
+        "leases_reaped",
+        WARNING,
+        "leases reaped: a worker was lost, or stood still, while it ran a job",
+        "action",
+        "{count} {leases} on jobs of {subject} were taken from workers that were lost; "
+        "the last was job {job}, held by {detail}",
+        "See why the worker went: out of memory, killed, its machine or network gone; acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
+        "jobs_overdue",
+        WARNING,
+        "jobs are due, and their workers do not get to them",
+        "queue",
+        "{count} {jobs} in queue {subject} waited too long for a worker; the oldest is due since {since}",
+        "Add workers or concurrency for the queue, or lift its limits; if nothing runs, see what its workers hold.",
+        after=timedelta(minutes=5),
+    ),
+    Kind(
+        "queue_unserved",
+        ERROR,
+        "a queue has jobs that are due, and no live worker serves it",
+        "queue",
+        "{count} {jobs} in queue {subject} are due since {since}, and no live worker serves it",
+        "Start a worker for it (`kairos worker APP --queues {subject}`), or pause the queue.",
+        after=timedelta(seconds=30),
+    ),
+    Kind(
+        "action_unknown",
+        ERROR,
+        "jobs of an action that no live worker knows",
+        "action@version",
+        "No live worker knows {subject}: {detail}",
+        "Deploy a worker whose code has that action and version, or cancel its jobs.",
+    ),
+    Kind(
+        "jobs_waiting",
+        WARNING,
+        "jobs wait for a signal, without a deadline, for longer than is normal for their action",
+        "action",
+        "{count} {jobs} of {subject} wait without a deadline for longer than is normal; the oldest, since {since}, "
+        "is {detail}",
+        "Send the signal or cancel the job; give its Await a timeout, or say what is normal in `alarm_after`.",
+        after=timedelta(days=1),
+    ),
+    Kind(
+        "ticks_missed",
+        ERROR,
+        "missed ticks: nobody was there to fire them in time",
+        "schedule",
+        "{count} {ticks} of schedule {subject} were missed; the last: {detail}",
+        "Keep a worker running; `kairos schedules ls` shows its next ticks, a backfill fires those missed; "
+        "acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
+        "schedule_paused",
+        ERROR,
+        "a schedule was paused by Kairos: unreadable, or no longer declared",
+        "schedule",
+        "Schedule {subject} is paused since {since}: {detail}",
+        "Mend its sentence or declare it again and resume it, or remove it.",
+    ),
+    Kind(
+        "commits_stale",
+        WARNING,
+        "stale commits refused: a worker finished jobs whose lease it had lost",
+        "worker",
+        "{count} {commits} of worker {subject} were refused, because the jobs were someone else's by then",
+        "The jobs ran elsewhere too. Give the worker a longer lease, or see why it stood still; "
+        "acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
+        "clock_skewed",
+        WARNING,
+        "a worker's clock is far from the database's",
+        "host",
+        "The clock of {subject} is {detail} s away from the database's",
+        "Run an NTP client there. Jobs keep to the database's clock, but logs and your own code do not.",
+        after=timedelta(seconds=5),
+    ),
+    Kind(
+        "listener_deaf",
+        WARNING,
+        "a worker's LISTEN is dead: it learns of new jobs by polling alone",
+        "worker",
+        "Worker {subject} hears no notifications since {since}, and finds jobs by polling alone",
+        "Behind a pooler set KAIROS_DIRECT_URL to Postgres itself; else see what cuts its connection.",
+        after=timedelta(seconds=30),
+    ),
+    Kind(
+        "retention_behind",
+        WARNING,
+        "retention falls behind: ended jobs are kept longer than asked",
+        "jobs",
+        "The oldest ended job is from {since}, and should have been removed by now",
+        "See whether a worker runs, and what keeps its pruner: locks, a slow disk, more ended jobs than it deletes.",
+        after=timedelta(hours=1),
+    ),
+    Kind(
+        "vacuum_behind",
+        WARNING,
+        "vacuum falls behind: picks walk over dead rows",
+        "table",
+        "Table {subject} has {count} dead rows beside {detail} live ones, and no vacuum since {since}",
+        "Run VACUUM on it; see that autovacuum is on and that no old transaction holds it up.",
+        after=timedelta(minutes=15),
+    ),
+    Kind(
+        "transaction_open",
+        WARNING,
+        "a transaction is open for long: no dead row can be removed meanwhile",
+        "pid",
+        "The transaction of {subject} ({detail}) is open since {since}",
+        "End it, or set idle_in_transaction_session_timeout.",
+        after=timedelta(minutes=10),
+    ),
+    Kind(
+        "ledger_unbalanced",
+        ERROR,
+        "the ledger does not balance: accepted is not live + ended + purged",
+        "which sum",
+        "The ledger is off by {count}: {detail}",
+        "Jobs were deleted or inserted behind Kairos' back, or were lost: compare with a backup, and see who did. "
+        "Acknowledging the alarm writes the difference off.",
+    ),
+    Kind(
+        "webhook_undeliverable",
+        ERROR,
+        "the last delivery to a webhook failed for good",
+        "webhook",
+        "The last delivery to webhook {subject} failed: {detail}",
+        "Mend the receiver or the URL, then send a test (`POST /api/webhooks/{subject}/test`); or pause it.",
+    ),
+)
+
+KINDS = {kind.name: kind for kind in _TABLE}
