@@ -1,0 +1,1 @@
+"""Machines that ship with Kairos, and the one way by which it calls out."""

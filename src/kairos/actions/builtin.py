@@ -1,0 +1,24 @@
+"""The built-in actions that the settings turn on."""
+
+from __future__ import annotations
+
+from kairos.config import Settings
+from kairos.machine.definition import Machine
+from kairos.machine.registry import Registry
+
+
+def register(registry: Registry, settings: Settings) -> None:
+    """Add the machines that are on."""
+    for name in dict.fromkeys(settings.actions):
+        registry.add(_machine(name, settings))
+
+
+def _machine(name: str, settings: Settings) -> Machine:
+    # Imported when they are on: an app that does not call out need not load what calls out.
+    if name == "http":
+        from kairos.actions import http
+
+        return http.machine(settings.http_allow)
+    from kairos.actions import command
+
+    return command.machine(settings.command_allow, settings.command_env)

@@ -1,0 +1,187 @@
+"""`command`: runs a program of the allow-list. Its output is the job's log, its exit code the job's end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from kairos.actions import programs, warden
+from kairos.actions.lengths import Length
+from kairos.actions.output import Output
+from kairos.durations import duration
+from kairos.errors import BadRequest, CommandFailed, StepTimeout
+from kairos.machine.backoff import Backoff
+from kairos.machine.context import Context, tell
+from kairos.machine.definition import Machine
+from kairos.machine.outcome import Replay, Stop
+from kairos.machine.reading import read_function
+
+# A pipe that something kept open beyond the end of the command is not waited for.
+_LAST_OUTPUT = 2.0
+# How long the warden may take to end what it was told to end.
+_PATIENCE = 10.0
+# Where the schema of its input says what may be run, and which variables may be set.
+ALLOW, ENV = "allow", "allowEnv"
+
+
+def machine(allow: Sequence[Sequence[str]], env: Sequence[str]) -> Machine:
+    """The machine for a worker that may run what `allow` lists, with the variables that `env` names."""
+
+    async def command(
+        ctx: Context[Any],
+        argv: list[str],
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        stdin: str | None = None,
+        timeout: Length | None = None,
+        grace: Length = "10s",
+        attempts: Annotated[int, Field(ge=1, le=1000)] = 1,
+    ) -> dict[str, Any]:
+        """Run an argv, never a shell's line; SIGTERM and, after `grace`, SIGKILL end it with all it started."""
+        run = _Run(ctx, programs.check(argv, allow), programs.surroundings(env or {}, allowed), _folder(cwd))
+        limit = None if timeout is None else duration(timeout, "timeout").total_seconds()
+        return await run(stdin, limit, duration(grace, "grace").total_seconds())
+
+    allowed = tuple(env)
+    # Told with the machine, so that whoever asks for a job can know what its workers would say.
+    listed: Any = {ALLOW: [list(each) for each in allow], ENV: list(env)}
+    command.__annotations__["argv"] = Annotated[list[str], Field(min_length=1, json_schema_extra=listed)]
+    return read_function(
+        command,
+        name="command",
+        version=1,
+        queue="default",
+        ttl=None,
+        timeout=None,
+        runs_in=None,
+        redact=["env", "stdin"],
+        retry=_handle,
+    )
+
+
+def _handle(error: Exception, ctx: Context[Any]) -> Replay | Stop:
+    if isinstance(error, BadRequest):
+        return Stop(error.message)  # asking again changes nothing
+    return Backoff(attempts=ctx.state.attempts)(error, ctx)
+
+
+def _folder(cwd: str | None) -> str:
+    folder = cwd or "/"
+    if not folder.startswith("/") or not Path(folder).is_dir():
+        raise BadRequest(
+            f"cwd is {folder!r}; it must be the whole path of a folder of the worker.", field="cwd"
+        )
+    return folder
+
+
+class _Run:
+    """One execution of one command."""
+
+    def __init__(self, ctx: Context[Any], argv: list[str], env: dict[str, str], cwd: str) -> None:
+        self._ctx = ctx
+        self._argv = argv
+        self._env = env
+        self._cwd = cwd
+        self._out = Output(lambda line: tell(ctx, "info", line, stream="stdout"))
+        self._err = Output(lambda line: tell(ctx, "info", line, stream="stderr"))
+
+    async def __call__(self, stdin: str | None, limit: float | None, grace: float) -> dict[str, Any]:
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                process = await self._start(theirs, stdin, grace)
+            ours.setblocking(False)
+            work = asyncio.create_task(self._follow(process, ours, stdin))
+            try:
+                async with asyncio.timeout(limit):
+                    report = await asyncio.shield(work)
+            except BaseException as error:
+                # The warden hears that our end closed, and ends them all; it does so too if we die here.
+                ours.shutdown(socket.SHUT_WR)
+                done, _ = await asyncio.wait([work], timeout=grace + _PATIENCE)
+                if not done:
+                    process.kill()  # the kernel kills the command with it
+                    await asyncio.wait([work], timeout=_PATIENCE)
+                if isinstance(error, TimeoutError):
+                    raise StepTimeout(f"{self._argv[0]} ran longer than {limit:g} s.") from None
+                raise
+        return self._result(report)
+
+    async def _start(
+        self, channel: socket.socket, stdin: str | None, grace: float
+    ) -> asyncio.subprocess.Process:
+        number = channel.fileno()
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", warden.__file__, str(number), str(grace), *self._argv),
+            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=(number,),
+            env=self._env,
+            cwd=self._cwd,
+            start_new_session=True,
+        )
+
+    async def _follow(
+        self, process: asyncio.subprocess.Process, channel: socket.socket, stdin: str | None
+    ) -> dict[str, Any]:
+        assert process.stdout is not None and process.stderr is not None
+        readers = [
+            asyncio.create_task(self._out.read(process.stdout)),
+            asyncio.create_task(self._err.read(process.stderr)),
+        ]
+        if stdin is not None:
+            readers.append(asyncio.create_task(_feed(process, stdin)))
+        said = bytearray()
+        with suppress(ConnectionError):
+            while part := await asyncio.get_running_loop().sock_recv(channel, 4096):
+                said += part
+        await process.wait()
+        _, stuck = await asyncio.wait(readers, timeout=_LAST_OUTPUT)
+        if stuck:
+            process._transport.close()  # type: ignore[attr-defined] # or the pipes stay open as long as their holder
+        for reader in stuck:
+            reader.cancel()
+        return json.loads(said) if said else {"error": "the process that watches over it was killed"}
+
+    def _result(self, report: dict[str, Any]) -> dict[str, Any]:
+        name = shlex.join(self._argv)[:200]
+        if "error" in report:
+            raise CommandFailed(f"{name} could not be run: {report['error']}.")
+        code = report["exit"]
+        if code != 0:
+            how = f"ended with code {code}" if code > 0 else f"was killed by {_signal(-code)}"
+            last = (self._err.tail or self._out.tail).rstrip()[-1000:]
+            raise CommandFailed(f"{name} {how}" + (f": {last}" if last else "."))
+        return {
+            "exitCode": code,
+            "stdout": self._out.tail,
+            "stderr": self._err.tail,
+            "truncated": not (self._out.is_whole and self._err.is_whole),
+        }
+
+
+async def _feed(process: asyncio.subprocess.Process, text: str) -> None:
+    assert process.stdin is not None
+    with suppress(ConnectionError):  # it may end without reading all of it
+        process.stdin.write(text.encode())
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

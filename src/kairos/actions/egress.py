@@ -1,0 +1,191 @@
+"""Calls out into the world: the address is looked up once, checked, and is the one connected to."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import httpx2
+
+from kairos.actions.policy import EgressPolicy
+from kairos.durations import Duration, duration
+from kairos.errors import EgressFailed, EgressRefused
+
+__all__ = ["EgressPolicy", "Response", "request"]
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+# Written by us, or a way to say one thing to the check and another to the server.
+_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "te", "upgrade", "trailer"})
+# What may follow a redirect to another origin; whatever else the caller set may be a secret.
+_HARMLESS = frozenset({"accept", "accept-language", "content-type", "idempotency-key", "user-agent"})
+_METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What came back; `truncated` says that `body` is only the first `max_bytes` of it."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    method: str
+    url: httpx2.URL
+    headers: Mapping[str, str]
+    body: bytes | None
+
+
+async def lookup(host: str, port: int) -> Sequence[str]:
+    """Every address of a host, as the system resolves it; odd spellings of an address come out plain."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise EgressFailed(f"{host} could not be looked up: {error}.") from error
+    return [str(address[0]) for *_, address in found]
+
+
+async def request(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    body: bytes | None = None,
+    timeout: Duration = 30,
+    policy: EgressPolicy = EgressPolicy(),  # noqa: B008 (frozen)
+    resolve: Resolve = lookup,
+) -> Response:
+    """One call, in `timeout` in all; what the policy forbids raises `EgressRefused`, what breaks `EgressFailed`."""
+    call = _Call(method.upper(), _read(url), _checked(headers or {}), body)
+    if call.method not in _METHODS:
+        raise EgressRefused(
+            f"method is {method!r}; it is one of {', '.join(sorted(_METHODS))}.", field="method"
+        )
+    limit = duration(timeout, "timeout").total_seconds()
+    try:
+        async with asyncio.timeout(limit):
+            return await _follow(call, policy, resolve)
+    except TimeoutError as error:
+        raise EgressFailed(f"{call.url.host} did not answer within {limit:g} s.") from error
+
+
+def check_url(url: str) -> str:
+    """The URL, if it is one that could ever be called."""
+    _read(url)
+    return url
+
+
+def host_of(url: str) -> str:
+    """The host that a URL names: what may be said of it where its path and query are nobody's business."""
+    return _read(url).host
+
+
+async def _follow(call: _Call, policy: EgressPolicy, resolve: Resolve) -> Response:
+    """The call and, as far as the policy allows, the redirects it is answered with: each checked like the first."""
+    hops = 0
+    while True:
+        response = await _send(call, policy, resolve)
+        target = response.headers.get("location")
+        if response.status not in _REDIRECTS or target is None or policy.redirects == 0:
+            return response
+        hops += 1
+        if hops > policy.redirects:
+            raise EgressFailed(f"{call.url.host} redirects more than {policy.redirects} times.")
+        call = _redirected(call, response.status, target)
+
+
+async def _send(call: _Call, policy: EgressPolicy, resolve: Resolve) -> Response:
+    host, port = call.url.host, call.url.port or (443 if call.url.scheme == "https" else 80)
+    addresses = policy.check(host, port, await resolve(host, port))
+    transport = httpx2.AsyncHTTPTransport(verify=_tls(), trust_env=False)
+    async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None) as client:
+        for last, address in ((address is addresses[-1], address) for address in addresses):
+            try:
+                return await _at(client, call, address, policy.max_bytes)
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                if last:
+                    raise EgressFailed(f"{host} could not be reached: {_why(error)}.") from error
+            except httpx2.HTTPError as error:
+                raise EgressFailed(f"The call of {host} broke off: {_why(error)}.") from error
+    raise AssertionError("a checked host has an address")
+
+
+async def _at(client: httpx2.AsyncClient, call: _Call, address: str, most: int) -> Response:
+    """The call to one address; the server is still told, and must prove by TLS, the name that was asked for."""
+    request = client.build_request(
+        call.method,
+        call.url.copy_with(host=address),
+        # Bytes as they are: what was not packed cannot swell.
+        headers={"Accept-Encoding": "identity", **call.headers, "Host": call.url.netloc.decode("ascii")},
+        content=call.body,
+        extensions={"sni_hostname": call.url.raw_host.decode("ascii").rstrip(".")},
+    )
+    response = await client.send(request, stream=True)
+    body = bytearray()
+    try:
+        async for part in response.aiter_raw():
+            body += part
+            if len(body) > most:
+                break
+    finally:
+        await response.aclose()
+    return Response(
+        response.status_code, dict(response.headers.items()), bytes(body[:most]), truncated=len(body) > most
+    )
+
+
+def _redirected(call: _Call, status: int, target: str) -> _Call:
+    url = _read(str(call.url.join(target)))
+    if call.url.scheme == "https" and url.scheme != "https":
+        raise EgressRefused(f"{call.url.host} redirects from https to {url.scheme}.", field="url")
+    turns = status == 303 or (status in (301, 302) and call.method == "POST")
+    method = "GET" if turns and call.method != "HEAD" else call.method
+    same = (call.url.scheme, call.url.host, call.url.port) == (url.scheme, url.host, url.port)
+    headers = call.headers if same else {n: v for n, v in call.headers.items() if n.lower() in _HARMLESS}
+    return _Call(method, url, headers, None if method != call.method else call.body)
+
+
+def _read(text: str) -> httpx2.URL:
+    """The parts of a URL, read once: the check and the connection see the same."""
+    if not isinstance(text, str) or any(not " " < letter < "\x7f" or letter == "\\" for letter in text):
+        raise EgressRefused(f"url is {text!r}; write it in ASCII, without spaces.", field="url")
+    try:
+        url = httpx2.URL(text)
+    except (httpx2.InvalidURL, ValueError) as error:
+        raise EgressRefused(f"url is {text!r}, which is no URL: {error}.", field="url") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise EgressRefused(
+            f"url is {text!r}; it must begin with http:// or https:// and a host.", field="url"
+        )
+    if url.userinfo:
+        raise EgressRefused("url holds a name or a password: give an Authorization header.", field="url")
+    return url.copy_with(fragment=None)
+
+
+def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
+    for name, value in headers.items():
+        if name.lower() in _OURS:
+            raise EgressRefused(f"The header {name} is set by Kairos: leave it out.", field="headers")
+        if not name or not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
+            raise EgressRefused(f"headers has the name {name!r}, which is none.", field="headers")
+        if not value.isascii() or not value.isprintable():
+            raise EgressRefused(f"The header {name} has a value that is not plain ASCII.", field="headers")
+    return headers
+
+
+def _why(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+@lru_cache(maxsize=1)
+def _tls() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()

@@ -1,0 +1,77 @@
+"""What a command prints: every line to the log as it comes, the end of it kept for the result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from kairos import codec
+
+# While its lines are logged, a stream is read no faster than a database writes them.
+_SIP, _PAUSE = 1 << 13, 0.005
+_GULP = 1 << 16
+LONGEST_LINE = 8_000
+# A command that prints without end fills neither memory nor the database.
+MOST_LOGGED = 4 << 20
+TAIL = 16_000
+
+
+class Output:
+    """One stream of a command. Memory holds a line and the tail, whatever the stream holds."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._line = bytearray()
+        self._tail = bytearray()
+        self._logged = 0
+        self.size = 0
+
+    async def read(self, stream: asyncio.StreamReader) -> None:
+        """Read to the end; a line without an end is said in parts."""
+        while chunk := await stream.read(_SIP if self._is_logged else _GULP):
+            self.size += len(chunk)
+            self._tail += chunk
+            del self._tail[:-TAIL]
+            if self._is_logged:
+                self._lines(chunk)
+                await asyncio.sleep(_PAUSE)
+        if self._line and self._is_logged:
+            self._log()
+
+    @property
+    def tail(self) -> str:
+        """The last of what was printed, as text that can be stored."""
+        return _text(bytes(self._tail))
+
+    @property
+    def is_whole(self) -> bool:
+        return self.size <= TAIL
+
+    @property
+    def _is_logged(self) -> bool:
+        return self._logged <= MOST_LOGGED
+
+    def _lines(self, chunk: bytes) -> None:
+        *whole, rest = chunk.split(b"\n")
+        for part in whole:
+            self._line += part
+            self._log()
+            if self._logged > MOST_LOGGED:
+                return
+        self._line += rest
+        if len(self._line) > LONGEST_LINE:
+            self._log()
+
+    def _log(self) -> None:
+        line, self._line = bytes(self._line), bytearray()
+        for start in range(0, max(len(line), 1), LONGEST_LINE):
+            part = line[start : start + LONGEST_LINE]
+            self._logged += len(part) + 1
+            self._say(_text(part.removesuffix(b"\r")))
+            if self._logged > MOST_LOGGED:
+                self._say(f"… more than {MOST_LOGGED >> 20} MiB: the rest is not logged")
+                return
+
+
+def _text(raw: bytes) -> str:
+    return codec.printable(raw.decode("utf-8", "replace"), limit=4 * TAIL)
