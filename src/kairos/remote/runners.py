@@ -1,0 +1,178 @@
+"""The two worlds: whoever waits for the network, blocking or awaiting."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any, TypeVar
+
+import httpx2
+
+from kairos import codec
+from kairos.remote.talk import Answer, Ask, Item, Lost, Open, ReadLine, Talk
+from kairos.store.query import Pause
+
+T = TypeVar("T")
+
+# A stream says something every 15 seconds; silence for so long means that nobody is there.
+_STREAM_SILENCE = 45.0
+BROKEN = (httpx2.TransportError, httpx2.StreamError, httpx2.DecodingError)
+
+
+class SyncRunner:
+    """Runs a talk and blocks meanwhile."""
+
+    def __init__(self, timeout: float, **client: Any) -> None:
+        self._timeout = timeout
+        self._client = httpx2.Client(**client)
+
+    def close(self) -> None:
+        self._client.close()
+
+    def run(self, talk: Talk[T]) -> T:
+        came: Any = None
+        while True:
+            try:
+                effect = talk.send(came)
+            except StopIteration as stop:
+                answer: T = stop.value
+                return answer
+            if isinstance(effect, Pause):
+                time.sleep(effect.seconds)
+                came = None
+            else:
+                came = self._send(effect)
+
+    def iterate(self, talk: Talk[Any]) -> Iterator[Any]:
+        came: Any = None
+        with ExitStack() as opened:
+            lines: Iterator[str] = iter(())
+            while True:
+                try:
+                    effect = talk.send(came)
+                except StopIteration:
+                    return
+                came = None
+                match effect:
+                    case Item(value):
+                        yield value
+                    case Pause(seconds):
+                        time.sleep(seconds)
+                    case Open(ask):
+                        opened.close()
+                        try:
+                            response = opened.enter_context(self._client.stream(**_stream(ask)))
+                            if response.status_code >= 400:
+                                response.read()
+                            lines = response.iter_lines()
+                            came = _answer(response, streams=response.status_code < 400)
+                        except BROKEN as error:
+                            came = Lost(error)
+                    case ReadLine():
+                        try:
+                            came = next(lines, None)
+                        except BROKEN as error:
+                            came = Lost(error)
+                    case _:
+                        came = self._send(effect)
+
+    def _send(self, ask: Any) -> Answer | Lost:
+        try:
+            return _answer(self._client.request(**_request(ask, self._timeout)))
+        except BROKEN as error:
+            return Lost(error)
+
+
+class AsyncRunner:
+    """Runs a talk and awaits meanwhile."""
+
+    def __init__(self, timeout: float, **client: Any) -> None:
+        self._timeout = timeout
+        self._client = httpx2.AsyncClient(**client)
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def run(self, talk: Talk[T]) -> T:
+        came: Any = None
+        while True:
+            try:
+                effect = talk.send(came)
+            except StopIteration as stop:
+                answer: T = stop.value
+                return answer
+            if isinstance(effect, Pause):
+                await asyncio.sleep(effect.seconds)
+                came = None
+            else:
+                came = await self._send(effect)
+
+    async def iterate(self, talk: Talk[Any]) -> AsyncIterator[Any]:
+        came: Any = None
+        async with AsyncExitStack() as opened:
+            lines: AsyncIterator[str] | None = None
+            while True:
+                try:
+                    effect = talk.send(came)
+                except StopIteration:
+                    return
+                came = None
+                match effect:
+                    case Item(value):
+                        yield value
+                    case Pause(seconds):
+                        await asyncio.sleep(seconds)
+                    case Open(ask):
+                        await opened.aclose()
+                        try:
+                            response = await opened.enter_async_context(self._client.stream(**_stream(ask)))
+                            if response.status_code >= 400:
+                                await response.aread()
+                            lines = response.aiter_lines()
+                            came = _answer(response, streams=response.status_code < 400)
+                        except BROKEN as error:
+                            came = Lost(error)
+                    case ReadLine():
+                        assert lines is not None
+                        try:
+                            came = await anext(lines, None)
+                        except BROKEN as error:
+                            came = Lost(error)
+                    case _:
+                        came = await self._send(effect)
+
+    async def _send(self, ask: Any) -> Answer | Lost:
+        try:
+            return _answer(await self._client.request(**_request(ask, self._timeout)))
+        except BROKEN as error:
+            return Lost(error)
+
+
+def _request(ask: Ask, timeout: float) -> dict[str, Any]:
+    asked: dict[str, Any] = {
+        "method": ask.method,
+        "url": ask.path,
+        "params": {name: value for name, value in ask.params.items() if value is not None},
+        "headers": dict(ask.headers),
+        "timeout": timeout + ask.wait,
+    }
+    if ask.body is not None:
+        asked["content"] = codec.dumps(ask.body, "body")
+        asked["headers"]["Content-Type"] = "application/json"
+    return asked
+
+
+def _stream(ask: Ask) -> dict[str, Any]:
+    return _request(ask, _STREAM_SILENCE)
+
+
+def _answer(response: httpx2.Response, *, streams: bool = False) -> Answer:
+    document = None
+    if not streams and response.content:
+        try:
+            document = response.json()
+        except ValueError:
+            document = None  # not our service: the status still tells
+    return Answer(response.status_code, response.headers, document)

@@ -1,0 +1,54 @@
+"""Server-sent events, followed across any number of connections: no gap and no repeat."""
+
+from __future__ import annotations
+
+import json
+from itertools import count
+from typing import Any
+
+from kairos.fsm.lifecycle import TERMINAL, JobState
+from kairos.remote.reading import Event
+from kairos.remote.talk import Ask, Item, Lost, ReadLine, Talk, backoff, open_stream
+from kairos.store.query import Pause
+
+
+def follow(path: str, cursor: int | None, tries: int, *, ends: bool) -> Talk[None]:
+    """Yield the events of a stream; one of a job `ends` with its last status, others never."""
+    failures = 0
+    state: Any = None
+    for connection in count():
+        if connection:
+            failures += 1
+            yield Pause(backoff(failures))
+        headers = {} if cursor is None else {"Last-Event-ID": str(cursor)}
+        yield from open_stream(Ask("GET", path, headers=headers, again=True), tries)
+        fields: dict[str, str] = {}
+        while isinstance(line := (yield ReadLine()), str):
+            if line:
+                name, _, value = line.partition(":")
+                fields[name] = value.removeprefix(" ")
+                continue
+            event, fields = _event(fields), {}
+            if event is None:
+                continue
+            failures = 0
+            if event.cursor is not None:
+                if cursor is not None and event.cursor <= cursor:
+                    continue  # it was here before the connection broke
+                cursor = event.cursor
+            if event.name == "status":
+                if event.data["state"] == state:
+                    continue  # each connection begins with it
+                state = event.data["state"]
+            yield Item(event)
+            if ends and event.name == "status" and JobState(state) in TERMINAL:
+                return
+        assert line is None or isinstance(line, Lost)
+
+
+def _event(fields: dict[str, str]) -> Event | None:
+    """An event from its lines; comments and the like are none."""
+    if "event" not in fields or "data" not in fields:
+        return None
+    mark = fields.get("id")
+    return Event(fields["event"], json.loads(fields["data"]), None if mark is None else int(mark))
