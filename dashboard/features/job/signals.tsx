@@ -1,0 +1,31 @@
+"use client";
+
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { Job, Signal } from "@/lib/documents";
+import { Answer } from "@/ui/answer";
+import { JsonText } from "@/ui/code";
+import { Panel } from "@/ui/panel";
+import { Time } from "@/ui/time";
+
+/** The job's inbox. */
+export function Signals({ job, query }: { job: Job; query: UseQueryResult<{ signals: Signal[] }> }) {
+  return (
+    <Panel title="Signals" aside={job.awaits.length ? `waits for ${job.awaits.join(" or ")}` : undefined} flush>
+      <Answer query={query} rows={2}>
+        {({ signals }) => signals.length === 0 ? <p className="p-4 text-13 text-muted">The inbox is empty.</p> : (
+          <ul className="divide-y text-13" data-testid="signals">
+            {signals.map((signal) => (
+              <li key={String(signal.id)} className="flex flex-col gap-2 px-4 py-3">
+                <span className="flex flex-wrap justify-between gap-2">
+                  <span className="min-w-0 font-medium break-all">{signal.name}{signal.dedupKey && <code className="ml-2 font-normal text-muted">{signal.dedupKey}</code>}</span>
+                  <span className="text-muted">{signal.consumedAt ? <>taken <Time at={signal.consumedAt} /></> : <>came <Time at={signal.at} /></>}</span>
+                </span>
+                <JsonText value={signal.payload} label={`Payload of ${signal.name}`} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Answer>
+    </Panel>
+  );
+}

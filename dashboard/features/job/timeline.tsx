@@ -1,0 +1,28 @@
+"use client";
+
+import type { Change } from "@/lib/documents";
+import { Empty } from "@/ui/answer";
+import { StateMark } from "@/ui/state";
+import { Time, Took } from "@/ui/time";
+
+/** Every committed change of the job, newest first. */
+export function Timeline({ history }: { history: readonly Change[] }) {
+  if (history.length === 0) return <Empty title="Nothing has happened to it yet." />;
+  const rows = [...history].sort((a, b) => Number(b.id) - Number(a.id));
+  return (
+    <ol className="divide-y text-13" data-testid="timeline">
+      {rows.map((change) => (
+        <li key={String(change.id)} className="grid grid-cols-[1fr_auto] gap-x-4 gap-y-1 px-4 py-2.5 sm:grid-cols-[112px_1fr_auto]">
+          <StateMark state={change.to} />
+          <span className="col-span-2 row-start-2 min-w-0 sm:col-span-1 sm:row-start-auto">
+            <code className="font-medium">{change.verb}</code>
+            <span className="text-muted"> {change.step}{change.attempt > 0 ? `, attempt ${change.attempt + 1}` : ""}{change.actor ? `, by ${change.actor}` : ""}</span>
+            {change.startedAt && <span className="text-muted"> · took <Took from={change.startedAt} to={change.at} /></span>}
+            {change.reason && <span className="mt-0.5 block max-h-24 overflow-y-auto break-words whitespace-pre-wrap">{change.reason}</span>}
+          </span>
+          <span className="text-right text-muted"><Time at={change.at} /></span>
+        </li>
+      ))}
+    </ol>
+  );
+}

@@ -1,0 +1,85 @@
+"use client";
+
+import { read, write } from "./json";
+import { learnClock } from "./time";
+
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    readonly code: string,
+    readonly details: Record<string, unknown>,
+    readonly requestId: string | null,
+  ) {
+    super(message);
+  }
+}
+
+export class Unreachable extends Error {
+  constructor() {
+    super("The service cannot be reached.");
+  }
+}
+
+let csrf = "";
+export const setCsrf = (token: string) => {
+  csrf = token;
+};
+
+const signedOut = new Set<() => void>();
+/** Calls `listener` whenever an answer says that the session is gone. */
+export function onSignedOut(listener: () => void) {
+  signedOut.add(listener);
+  return () => void signedOut.delete(listener);
+}
+
+type Query = Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>;
+type Options = { query?: Query; body?: unknown; signal?: AbortSignal; quiet?: boolean };
+
+export async function call<T>(method: string, path: string, options: Options = {}): Promise<T> {
+  const headers: Record<string, string> = { Accept: "application/json" };
+  if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
+  if (options.body !== undefined) headers["Content-Type"] = "application/json";
+  let response: Response;
+  try {
+    response = await fetch(path + search(options.query), {
+      method, headers, signal: options.signal, credentials: "same-origin",
+      body: options.body === undefined ? undefined : write(options.body),
+    });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new Unreachable();
+  }
+  learnClock(response.headers.get("Date"));
+  const text = await response.text();
+  if (response.ok) return text ? read<T>(text) : (undefined as T);
+  if (response.status === 401 && !options.quiet) signedOut.forEach((listener) => listener());
+  throw refusal(response, text);
+}
+
+export const get = <T>(path: string, query?: Query, signal?: AbortSignal) => call<T>("GET", path, { query, signal });
+export const post = <T>(path: string, body?: unknown, signal?: AbortSignal) => call<T>("POST", path, { body, signal });
+export const patch = <T>(path: string, body: unknown) => call<T>("PATCH", path, { body });
+export const remove = <T>(path: string) => call<T>("DELETE", path);
+
+export function search(query: Query = {}): string {
+  const pairs = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === undefined || value === "") continue;
+    if (Array.isArray(value)) value.forEach((each) => pairs.append(name, each));
+    else pairs.append(name, String(value));
+  }
+  const text = pairs.toString();
+  return text && `?${text}`;
+}
+
+export const part = (name: string | number | bigint) => encodeURIComponent(String(name));
+
+function refusal(response: Response, text: string): ApiError {
+  try {
+    const { error, requestId } = read<{ error: { code: string; message: string; details?: Record<string, unknown> }; requestId: string }>(text);
+    return new ApiError(error.message, response.status, error.code, error.details ?? {}, requestId);
+  } catch {
+    return new ApiError(`The service answered ${response.status}.`, response.status, "UNKNOWN", {}, response.headers.get("X-Request-Id"));
+  }
+}

@@ -1,0 +1,63 @@
+"use client";
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { usePathname, useRouter } from "next/navigation";
+import { createContext, useCallback, useContext, useEffect } from "react";
+import { ApiError, call, onSignedOut, setCsrf } from "./api";
+import type { Session } from "./documents";
+
+const Context = createContext<Session | null>(null);
+const SIGN_IN = "/sign-in/";
+
+/** Who is signed in; `null` until that is known. */
+export const useSession = () => useContext(Context);
+
+/** Whether the session may do what `scope` allows. */
+export function useMay(scope: "read" | "enqueue" | "operate" | "admin"): boolean {
+  const order = ["read", "enqueue", "operate", "admin"];
+  const scopes = useSession()?.scopes ?? [];
+  return scopes.some((mine) => order.indexOf(mine) >= order.indexOf(scope));
+}
+
+export function SessionProvider({ children }: { children: React.ReactNode }) {
+  const router = useRouter();
+  const path = usePathname();
+  const client = useQueryClient();
+  const query = useQuery({
+    queryKey: ["session"],
+    queryFn: async () => {
+      try {
+        const { session } = await call<{ session: Session }>("GET", "/api/session", { quiet: true });
+        setCsrf(session.csrf);
+        return session;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 401) return null;
+        throw error;
+      }
+    },
+    staleTime: Infinity,
+    retry: true,
+    retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 5000),
+  });
+
+  useEffect(() => onSignedOut(() => client.setQueryData(["session"], null)), [client]);
+
+  const signedOut = query.data === null;
+  useEffect(() => {
+    if (signedOut && !path.startsWith(SIGN_IN)) {
+      const here = window.location.pathname + window.location.search;
+      router.replace(`${SIGN_IN}?next=${encodeURIComponent(here)}`);
+    }
+  }, [signedOut, path, router]);
+
+  return <Context.Provider value={query.data ?? null}>{children}</Context.Provider>;
+}
+
+export function useSignOut() {
+  const client = useQueryClient();
+  return useCallback(async () => {
+    await call("DELETE", "/api/session");
+    client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
+    client.setQueryData(["session"], null);
+  }, [client]);
+}

@@ -1,0 +1,82 @@
+"use client";
+
+import { useSyncExternalStore } from "react";
+
+// The browser's clock, corrected by the service's: ages are right on a machine whose clock is not.
+let skew = 0;
+
+export function learnClock(date: string | null) {
+  if (!date) return;
+  const difference = Date.parse(date) - Date.now();
+  skew = Math.abs(difference) > 2000 ? difference : 0;
+}
+
+export const now = () => Date.now() + skew;
+
+let second = 0;
+let timer: ReturnType<typeof setInterval> | undefined;
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    second += 1;
+    listeners.forEach((each) => each());
+  }, 1000);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  };
+}
+
+/** Renders again every second, by one timer for the whole page. */
+export function useSecond() {
+  return useSyncExternalStore(subscribe, () => second, () => 0);
+}
+
+export function relative(at: string, from = now()): string {
+  const difference = Date.parse(at) - from;
+  const text = span(Math.abs(difference));
+  if (Math.abs(difference) < 1000) return "now";
+  return difference < 0 ? `${text} ago` : `in ${text}`;
+}
+
+/** A length of time in the largest unit that says it, from milliseconds. */
+export function span(ms: number): string {
+  if (ms < 1) return "<1 ms";
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  if (ms < 60_000) return `${Math.floor(ms / 1000)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
+  if (ms < 86_400_000) {
+    const minutes = Math.floor((ms % 3_600_000) / 60_000);
+    return `${Math.floor(ms / 3_600_000)} h${minutes ? ` ${minutes} min` : ""}`;
+  }
+  return `${Math.floor(ms / 86_400_000)} d`;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+export function exact(at: string, tz?: string): string {
+  const name = tz ?? "";
+  let format = formats.get(name);
+  if (!format) {
+    format = new Intl.DateTimeFormat("en-GB", {
+      weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit",
+      second: "2-digit", hourCycle: "h23", timeZone: tz, timeZoneName: "short",
+    });
+    formats.set(name, format);
+  }
+  return format.format(new Date(at));
+}
+
+export function clock(at: string): string {
+  const date = new Date(at);
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+}
+
+export const ownZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";

@@ -1,0 +1,42 @@
+/** A titled part of a page. */
+export function Panel({ title, aside, children, flush = false, className = "" }: {
+  title?: React.ReactNode; aside?: React.ReactNode; children: React.ReactNode; flush?: boolean; className?: string;
+}) {
+  return (
+    <section className={`panel min-w-0 ${className}`}>
+      {title && (
+        <header className="flex min-h-11 flex-wrap items-center justify-between gap-x-4 gap-y-1 border-b px-4 py-1.5">
+          <h2 className="text-14 font-medium">{title}</h2>
+          {aside && <div className="flex items-center gap-2 text-13 text-muted">{aside}</div>}
+        </header>
+      )}
+      <div className={flush ? "" : "p-4"}>{children}</div>
+    </section>
+  );
+}
+
+export function PageTitle({ title, children, above }: { title: React.ReactNode; children?: React.ReactNode; above?: React.ReactNode }) {
+  return (
+    <div className="mb-6 flex flex-wrap items-end justify-between gap-x-4 gap-y-3">
+      <div className="min-w-0">
+        {above && <div className="mb-1 text-13 text-muted">{above}</div>}
+        <h1 className="text-20 font-semibold tracking-tight break-words">{title}</h1>
+      </div>
+      {children && <div className="flex flex-wrap items-center gap-2">{children}</div>}
+    </div>
+  );
+}
+
+/** Names and values, one under the other. */
+export function Facts({ rows }: { rows: readonly (readonly [string, React.ReactNode])[] }) {
+  return (
+    <dl className="grid grid-cols-[minmax(96px,auto)_1fr] gap-x-4 gap-y-2 text-13">
+      {rows.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-muted">{name}</dt>
+          <dd className="min-w-0 break-words">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

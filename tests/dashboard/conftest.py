@@ -1,0 +1,106 @@
+"""One `kairos dev` and one browser for all tests of a process; a page that notes whatever should not happen."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from tests.dashboard.site import Site, Wire
+from tests.places import temporary_directory
+
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE = 30_000  # milliseconds: generous, for a machine that does other things too
+
+# What a page may not do unnoticed: break the security policy, throw, or talk to another host.
+_WATCH = """
+window.violations = [];
+document.addEventListener('securitypolicyviolation', (event) =>
+  window.violations.push(event.violatedDirective + ' ' + event.blockedURI));
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where tests are spread by group, all of these share one process, one site and one browser."""
+    for item in items:
+        if "tests/dashboard" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("dashboard"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip(f"no browser is installed: none of {', '.join(NAMES)}")
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def site(browser: Any) -> Iterator[Site]:
+    site = Site(temporary_directory("kairos-dashboard-"))
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def wire(site: Site) -> Iterator[Wire]:
+    wire = Wire(site)
+    yield wire
+    wire.close()
+
+
+@pytest.fixture(scope="session")
+def signed_in(browser: Any, site: Site) -> dict[str, Any]:
+    """What a browser remembers of a sign-in."""
+    context = browser.new_context(base_url=site.url)
+    answer = context.request.post("/api/session", data={"key": site.key}, headers={"Origin": site.url})
+    assert answer.ok, answer.text()
+    state: dict[str, Any] = context.storage_state()
+    context.close()
+    return state
+
+
+@pytest.fixture
+def look(browser: Any, site: Site, signed_in: dict[str, Any]) -> Iterator[Callable[..., Any]]:
+    """Opens a page as somebody who is signed in; at the end it must have done nothing it should not."""
+    opened: list[tuple[Any, list[str]]] = []
+
+    def look(path: str = "/", *, base: str | None = None, signed: bool = True, **options: Any) -> Any:
+        context = browser.new_context(
+            base_url=base or site.url,
+            storage_state=signed_in if signed else None,
+            reduced_motion="reduce",
+            **{"viewport": {"width": 1280, "height": 900}, **options},
+        )
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.add_init_script(_WATCH)
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(f"threw {error}"))
+        page.on("request", lambda request: _note_host(request.url, base or site.url, wrong))
+        opened.append((context, wrong))
+        page.goto(path)
+        return page
+
+    yield look
+    for context, wrong in opened:
+        for page in context.pages:
+            wrong += [f"policy: {each}" for each in page.evaluate("window.violations ?? []")]
+        context.close()
+        assert wrong == []
+
+
+def _note_host(url: str, base: str, wrong: list[str]) -> None:
+    if not url.startswith((base, "data:", "blob:")):
+        wrong.append(f"asked {url}")
+
+
+@pytest.fixture(autouse=True)
+def patience() -> None:
+    playwright.expect.set_options(timeout=PATIENCE)

@@ -1,0 +1,162 @@
+"""Every page, in every light and at every width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from tests.dashboard.site import Site
+
+AXE = Path(__file__).parents[2] / "dashboard" / "node_modules" / "axe-core" / "axe.min.js"
+Look = Callable[..., Any]
+
+PAGES = {
+    "now": ("/", "Running now"),
+    "jobs": ("/jobs/", "Newest first"),
+    "job": ("/job/?id={job}", "Timeline"),
+    "machines": ("/machines/", "long"),
+    "machine": ("/machine/?name=long", "step_19"),
+    "lifecycle": ("/lifecycle/", "Every change that can happen to a job"),
+    "schedules": ("/schedules/", "every weekday at 09:00"),
+    "schedule": ("/schedule/?name=every-morning", "Next ticks"),
+    "queues": ("/queues/", "default"),
+    "workers": ("/workers/", "live"),
+    "alarms": ("/alarms/", "Also what has cleared"),
+    "keys": ("/settings/", "kairos dev"),
+    "webhooks": ("/settings/?tab=webhooks", "New webhook"),
+    "audit": ("/settings/?tab=audit", "enqueueJob"),
+}
+EVERY = pytest.mark.parametrize("name", list(PAGES))
+
+
+@pytest.fixture(scope="module")
+def filled(site: Site) -> dict[str, Any]:
+    """Something for every page to show."""
+    job = site.enqueue("order", {"order_id": 7}, key="order:7", tags=["customer:7"])
+    site.until(job, "waiting")
+    site.until(site.enqueue("fail", {"why": "the printer is on fire"}), "failed")
+    site.until(site.enqueue("greet", {"name": "world"}), "success")
+    site.enqueue("greet", {"name": "later"}, when="in 3 hours")
+    site.call(
+        "POST",
+        "/api/schedules",
+        {
+            "name": "every-morning",
+            "when": "every weekday at 9am in London",
+            "action": "greet",
+            "input": {"name": "you"},
+        },
+    )
+    return {"job": job}
+
+
+@EVERY
+def test_a_page_shows_what_there_is(look: Look, filled: dict[str, Any], name: str) -> None:
+    path, text = PAGES[name]
+    page = look(path.format(**filled))
+    expect(page.locator("#main")).to_contain_text(text)
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+    expect(page.locator("[role=alert]:not(#__next-route-announcer__)")).to_have_count(0)
+    expect(page.locator("[data-connection=open]")).to_be_visible()
+
+
+@EVERY
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_page_is_accessible(look: Look, filled: dict[str, Any], name: str, scheme: str) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: run npm ci in dashboard/")
+    path, text = PAGES[name]
+    page = look(path.format(**filled), color_scheme=scheme, bypass_csp=True)
+    expect(page.locator("#main")).to_contain_text(text)
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+    page.add_script_tag(path=AXE)
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    serious = [
+        (each["id"], [node["html"][:200] for node in each["nodes"]])
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@EVERY
+def test_a_page_fits_a_phone(look: Look, filled: dict[str, Any], name: str) -> None:
+    path, text = PAGES[name]
+    page = look(path.format(**filled), viewport={"width": 360, "height": 740})
+    expect(page.locator("#main")).to_contain_text(text)
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_phone_has_the_menu_behind_a_button(look: Look, filled: dict[str, Any]) -> None:
+    page = look("/", viewport={"width": 360, "height": 740})
+    page.get_by_role("button", name="Open the menu").click()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Queues").click()
+    expect(page.get_by_role("heading", name="Queues")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
+
+
+def test_the_theme_follows_the_system_until_one_is_chosen_and_then_stays(look: Look) -> None:
+    page = look("/queues/", color_scheme="light")
+    root = page.locator("html")
+    expect(root).to_have_attribute("data-theme", "light")
+    page.get_by_role("button", name="Use the dark theme").click()
+    expect(root).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(root).to_have_attribute("data-theme", "dark")
+
+
+def test_a_click_on_a_state_of_the_diagram_shows_its_jobs(look: Look, filled: dict[str, Any]) -> None:
+    page = look("/")
+    page.locator("[data-node=waiting]").click()
+    expect(page).to_have_url("/jobs/?state=waiting")
+    expect(page.locator("[data-row] [data-state=waiting]").first).to_be_visible()
+    expect(page.locator("[data-row] [data-state]:not([data-state=waiting])")).to_have_count(0)
+
+
+def test_filters_live_in_the_url(look: Look, site: Site) -> None:
+    site.until(site.enqueue("fail", tags=["filters"]), "failed")
+    page = look("/jobs/?state=failed&action=fail&tag=filters")
+    expect(page.get_by_role("button", name="failed")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_label("Action")).to_have_value("fail")
+    expect(page.locator("[data-row]")).to_have_count(1)
+    page.get_by_role("button", name="Clear").click()
+    expect(page).to_have_url("/jobs/")
+    expect(page.locator("[data-row]").first).to_be_visible()
+
+
+def test_the_diagram_of_a_job_lights_its_step_and_the_way_it_came(look: Look, filled: dict[str, Any]) -> None:
+    page = look(f"/job/?id={filled['job']}")
+    expect(page.locator("[data-step=ship]")).to_have_attribute("data-lit", "true")
+    expect(page.locator("[data-step=charge]")).to_have_attribute("data-visited", "true")
+    expect(page.locator("[data-step=refuse]")).to_have_attribute("data-visited", "false")
+
+
+def test_the_address_of_a_job_is_short(look: Look, filled: dict[str, Any]) -> None:
+    page = look(f"/jobs/{filled['job']}")
+    expect(page.get_by_role("heading", name="order")).to_be_visible()
+
+
+def test_a_job_that_is_not_there_is_said_in_words(look: Look) -> None:
+    page = look("/job/?id=9223372036854775807")
+    expect(page.locator("#main").get_by_role("alert")).to_contain_text("9223372036854775807")
+
+
+def test_no_step_of_twenty_hides_another(look: Look, filled: dict[str, Any]) -> None:
+    page = look("/machine/?name=long")
+    expect(page.locator("[data-step]")).to_have_count(20)
+    boxes = page.evaluate(
+        "[...document.querySelectorAll('[data-step] rect')].map(r => { const b = r.getBoundingClientRect();"
+        " return [b.left, b.top, b.right, b.bottom]; })"
+    )
+    overlaps = [
+        (a, b)
+        for index, a in enumerate(boxes)
+        for b in boxes[index + 1 :]
+        if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    ]
+    assert overlaps == []
+    assert min(bottom - top for _, top, _, bottom in boxes) > 24
