@@ -7,7 +7,7 @@ import time
 
 from pydantic import BaseModel
 
-from kairos import Done, Kairos, Next, step
+from kairos import Context, Done, Kairos, Next, step
 
 QUEUE = "bench"
 LINE = "moving"  # the key whose jobs are run one by one while other work drains
@@ -31,6 +31,15 @@ async def stamp(sent: float) -> None:
 @app.job(queue=QUEUE)
 async def sleeper(seconds: float) -> None:
     await asyncio.sleep(seconds)
+
+
+@app.job(queue=QUEUE)
+async def talker(ctx: Context, lines: int, pause: float) -> None:
+    """Say when each line was said, once somebody is likely to listen."""
+    await asyncio.sleep(1)
+    for _ in range(lines):
+        ctx.log.info("line", said=time.monotonic())
+        await asyncio.sleep(pause)
 
 
 class Count(BaseModel):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from bench import cost as costs
-from bench import drains, intent, limit, measures
+from bench import drains, intent, limit, measures, streams
 from bench.backlog import backlog
 from bench.database import Databases
 from bench.peer import Peer
@@ -96,6 +96,14 @@ def cost(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     }
 
 
+def stream(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
+    """Milliseconds from a line that a step says to those who follow its job."""
+    return {
+        f"{readers} reader{'s' * (readers > 1)}": streams.delivery(databases, size.lines, 0.02, readers)
+        for readers in (1, 20)
+    }
+
+
 def schedules(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     """Reading intent, and many schedules due at one instant."""
     return {"reading": intent.reading(50), "firing": intent.firing(databases, size.schedules)}
@@ -107,6 +115,7 @@ PARTS: dict[str, Callable[[Databases, Size, Sequence[Peer]], Figures]] = {
     "latency": latency,
     "steps": steps,
     "cost": cost,
+    "stream": stream,
     "schedules": schedules,
     "backlog": lambda databases, size, peers: backlog(databases, size),
 }

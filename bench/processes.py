@@ -44,6 +44,16 @@ class Child:
             self._fail()
         return self
 
+    def said(self) -> dict[str, Any]:
+        """The next line of JSON that it prints."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.startswith("{"):
+                found: dict[str, Any] = json.loads(line)
+                return found
+        self._fail()
+        return {}
+
     def go(self) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write("go\n")

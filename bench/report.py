@@ -12,7 +12,7 @@ COLUMNS = ("kairos", "floor", "ratio", "limit", "own statements")
 
 def print_report(figures: dict[str, Any]) -> None:
     console = Console(width=150) if not Console().is_terminal else Console()
-    for table in (_main(figures), *(make(figures) for make in (_backlog, _schedules, _cost))):
+    for table in (_main(figures), *(make(figures) for make in (_backlog, _stream, _schedules, _cost))):
         if table is not None and table.row_count:
             console.print(table)
     if machine := figures.get("machine"):
@@ -69,6 +69,15 @@ def _backlog(figures: dict[str, Any]) -> Table | None:
     for measure, kinds in figures["backlog"].items():
         for kind, row in kinds.items():
             table.add_row(measure, kind, *(_cell(row, column) for column in columns))
+    return table
+
+
+def _stream(figures: dict[str, Any]) -> Table | None:
+    if "stream" not in figures:
+        return None
+    table = Table("", "p50", "p95", "p99", title="A line from a step to a reader, ms")
+    for name, row in figures["stream"].items():
+        table.add_row(name, *(_number(row[share]) for share in ("p50", "p95", "p99")))
     return table
 
 

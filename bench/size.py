@@ -20,6 +20,7 @@ class Size:
     machines: int = 3_000
     sleeping: int = 1_000
     quiet: float = 15.0  # seconds of an idle worker
+    lines: int = 1_000  # that a step says while others listen
     schedules: int = 10_000
     scale: float = 1.0  # of the backlogs
     backlog_rounds: int = 3
@@ -36,6 +37,7 @@ QUICK = Size(
     steady_jobs=300,
     machines=1_000,
     quiet=8.0,
+    lines=300,
     schedules=3_000,
     scale=0.1,
     backlog_rounds=1,

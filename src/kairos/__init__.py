@@ -7,6 +7,7 @@ from kairos.machine.backoff import Backoff
 from kairos.machine.context import Context
 from kairos.machine.definition import step
 from kairos.machine.outcome import Await, Done, Next, Replay, Stop
+from kairos.remote import KairosClient
 from kairos.schedule import IntentError, when
 from kairos.store.rows import Job
 
@@ -20,6 +21,7 @@ __all__ = [
     "Job",
     "JobState",
     "Kairos",
+    "KairosClient",
     "KairosError",
     "Next",
     "Replay",

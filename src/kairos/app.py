@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
+from kairos.actions import builtin
+from kairos.actions.webhook import with_webhooks
 from kairos.client import AsyncFace, AsyncOn, Poker, SyncFace, SyncOn
-from kairos.config import Settings, load
+from kairos.config import BUILT_IN, Settings, load
 from kairos.embedded import Server
 from kairos.errors import DatabaseUnavailable
 from kairos.machine.registry import Registry
-from kairos.schedules import Declared, synchronise
 from kairos.store.foreign import executor
 from kairos.store.pool import AsyncStore, SyncStore
-from kairos.store.query import Query, Row, statements
+from kairos.store.query import Query, Row, Verb, statements
+from kairos.store.schedules import Calendars
+from kairos.verbs.declared import Declared, synchronise
+from kairos.verbs.machines import register
 from kairos.worker.worker import Worker, WorkerSettings
 
 log = structlog.get_logger("kairos")
+T = TypeVar("T")
 
 
 class _Database:
@@ -53,6 +58,8 @@ class _App:
         self.registry = Registry()
         self.declared: list[Declared] = []
         self.settings = load({"database_url": url, **settings})
+        builtin.register(self.registry, self.settings)
+        self.calendars: Calendars = self.settings.holidays
         self._database = _Database(self.settings)
 
 
@@ -109,18 +116,45 @@ class Kairos(_App, AsyncFace):
         wanted = WorkerSettings(
             queues=self._queues() if queues is None else queues, concurrency=concurrency, **settings
         )
-        return Worker(lambda: self.store, self.registry, wanted, prepare=self.synchronise)
+        return Worker(lambda: self.store, self._machines(), wanted, prepare=self.synchronise)
+
+    async def transact(self, make: Callable[[], Verb[T]]) -> T:
+        """Run one verb in one transaction; its hints to workers go out once it is committed."""
+        await self.open()
+        answer, hints = await self.store.transact(make)
+        for hint in hints:
+            if hint.name == "notify_queues":
+                self._poker.poke(*hint.params)
+            else:
+                await self._hint(hint)
+        return answer
 
     async def synchronise(self) -> None:
-        """Put the schedules that the code declares into the database; a worker does so when it starts."""
-        for name in await self.run(synchronise(self.settings.name, self.declared)):
+        """Put the machines and schedules that the code declares into the database; a worker does so when it starts."""
+        await self.run(register(self._machines()))
+        actions = sorted({machine.name for machine in self.registry} - set(BUILT_IN))
+        for name in await self.run(synchronise(self.settings.name, self.declared, actions, self.calendars)):
             log.error("a schedule is paused: the code no longer declares it", schedule=name)
+
+    def asgi(self, **settings: Any) -> Any:
+        """The HTTP service as an ASGI app, to mount in one of your own: `outer.mount("/kairos", app.asgi())`.
+
+        `settings` are those of the service. It lets nobody in without a key, unless `open=True` is given
+        and the database has no keys.
+        """
+        from kairos.api import build, load_service
+
+        return build(self, load_service(settings))
 
     @property
     def store(self) -> AsyncStore:
         if self._store is None:
             raise DatabaseUnavailable("The app is not open: use `async with app:` around what needs it.")
         return self._store
+
+    def _machines(self) -> Registry:
+        """What a worker works with: what the code declares, and what delivers alarms."""
+        return with_webhooks(self.registry, lambda: self.store, self.settings)
 
     def _queues(self) -> list[str]:
         return sorted({machine.queue for machine in self.registry} | {"default"})
@@ -133,10 +167,13 @@ class Kairos(_App, AsyncFace):
         return rows
 
     async def _send_pokes(self, queues: list[str]) -> None:
+        await self._hint(Query("notify_queues", (queues,)))
+
+    async def _hint(self, hint: Query) -> None:
         if self._store is None:
             return
         try:
-            await self._store.run(Query("notify_queues", (queues,)))
+            await self._store.run(hint)
         except DatabaseUnavailable as error:
             log.warning("a hint to the workers was lost: they find the jobs by polling", error=str(error))
 
@@ -209,4 +246,6 @@ class SyncKairos(_App, SyncFace):
 def _on(app: Kairos | SyncKairos, connection: Any) -> AsyncOn | SyncOn:
     execute, is_async = executor(connection)
     sql = statements(app.settings.schema)
-    return (AsyncOn if is_async else SyncOn)(app.registry, sql, execute)
+    face = (AsyncOn if is_async else SyncOn)(app.registry, sql, execute)
+    face.calendars = app.calendars
+    return face

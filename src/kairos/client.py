@@ -13,15 +13,21 @@ from typing import Any, TypeVar
 from kairos import verbs
 from kairos.durations import Duration
 from kairos.errors import BadArguments
-from kairos.machine.call import Call, Options
+from kairos.fsm.lifecycle import Verb as Change
+from kairos.machine.call import ORIGIN, Call, Options
 from kairos.machine.definition import Handle, Machine
 from kairos.machine.names import check_name
 from kairos.machine.reading import read_class, read_function
 from kairos.machine.registry import Registry
-from kairos.schedules import Declared, ScheduleOptions, Schedules, check_intent
+from kairos.schedules import Schedules
 from kairos.store.foreign import Execute
 from kairos.store.query import Query, Row, Verb, drive, drive_sync
 from kairos.store.rows import Job
+from kairos.store.schedules import Calendars
+from kairos.verbs.declared import Declared
+from kairos.verbs.schedule_options import ScheduleOptions, check_call
+from kairos.verbs.schedules import NONE as NO_CALENDARS
+from kairos.verbs.schedules import check_intent
 
 T = TypeVar("T")
 
@@ -64,6 +70,7 @@ class Face(ABC):
 
     registry: Registry
     declared: list[Declared]
+    calendars: Calendars = NO_CALENDARS
 
     @abstractmethod
     def run(self, verb: Verb[Any]) -> Any:
@@ -83,6 +90,7 @@ class Face(ABC):
         timeout: Duration | None = None,
         runs_in: str | None = None,
         redact: Sequence[str] = (),
+        capture: bool = False,
         **options: Any,
     ) -> Any:
         """Register a function as an action; what is returned enqueues it."""
@@ -98,6 +106,7 @@ class Face(ABC):
                 runs_in=runs_in,
                 redact=redact,
                 retry=retry,
+                capture=capture,
             )
             return self._register(machine, target, options)
 
@@ -114,6 +123,7 @@ class Face(ABC):
         timeout: Duration | None = None,
         run_ahead: bool = True,
         redact: Sequence[str] = (),
+        capture: bool = False,
         **options: Any,
     ) -> Callable[[type], Action]:
         """Register a class with `@step` methods as an action."""
@@ -129,6 +139,7 @@ class Face(ABC):
                 run_ahead=run_ahead,
                 redact=redact,
                 retry=retry,
+                capture=capture,
             )
             return self._register(machine, target, options)
 
@@ -147,12 +158,13 @@ class Face(ABC):
         It is put into the database when a worker starts. `input` are the action's arguments.
         """
         policies = ScheduleOptions.of(options)
-        check_intent(when, policies.tz)
+        check_intent(when, policies.tz, self.calendars)
 
         def declare(action: Action) -> Action:
             check_name(name or action.name, "name")
             arguments = dict(input or {})
-            action.call(**arguments)  # wrong arguments are refused here, not at the first tick
+            # Wrong arguments and options are refused here, not at the first tick.
+            check_call(action.call(**arguments))
             self.declared.append(
                 Declared(name or action.name, when, lambda: action.call(**arguments), policies)
             )
@@ -163,7 +175,7 @@ class Face(ABC):
     @property
     def schedules(self) -> Schedules:
         """The verbs of schedules."""
-        return Schedules(self.run)
+        return Schedules(self.run, self.calendars)
 
     def _register(self, machine: Machine, target: Any, options: Mapping[str, Any]) -> Action:
         chosen = _options(Options(), options)
@@ -197,6 +209,10 @@ class Face(ABC):
         """Everything that was committed for one job, in order."""
         return self.run(verbs.history(job_id))
 
+    def logs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> Any:
+        """What the steps of one job said, in order; go on with `after` set to the last cursor of the page."""
+        return self.run(verbs.logs(job_id, after=after, limit=limit))
+
     def signals(self, job_id: int) -> Any:
         """Everything that was ever sent to one job."""
         return self.run(verbs.signals(job_id))
@@ -217,7 +233,7 @@ class Face(ABC):
 
     def retry(self, job_id: int) -> Any:
         """Make a new job from one that ended."""
-        return self.run(self._jobs(self._retry(job_id)))
+        return self.run(self._jobs(self.retrying(job_id)))
 
     def result(self, job_id: int, timeout: Duration | None = None) -> Any:
         """Wait for a job to end and return its output; any other end raises `JobFailed`."""
@@ -243,12 +259,21 @@ class Face(ABC):
         """The workers that are there."""
         return self.run(verbs.workers())
 
-    def _retry(self, job_id: int) -> Verb[Job]:
+    def alarms(self, **filters: Any) -> Any:
+        """The alarms that are open, newest first: `all` adds those that were cleared; `before`, `limit`."""
+        return self.run(verbs.alarms(**filters))
+
+    def acknowledge(self, alarm_id: int, *, actor: str | None = None) -> Any:
+        """Say that somebody has seen an alarm; what happened is cleared by that."""
+        return self.run(verbs.acknowledge(alarm_id, actor=actor))
+
+    def retrying(self, job_id: int, **origin: Any) -> Verb[Job]:
+        """The verb behind `retry`, for those who run it together with others."""
         old = yield from verbs.get(job_id)
         machine = self.registry.find(old.action, old.version)
         if machine is None:
-            return (yield from verbs.retry(job_id))
-        return (yield from verbs.retry(job_id, step=machine.initial, ttl=machine.ttl))
+            return (yield from verbs.retry(job_id, **origin))
+        return (yield from verbs.retry(job_id, step=machine.initial, ttl=machine.ttl, **origin))
 
     def _jobs(self, verb: Verb[T]) -> Verb[T]:
         """Let the jobs of an answer `transition` through this face."""
@@ -259,8 +284,9 @@ class Face(ABC):
             return [job.bound(self._apply) for job in answer]  # type: ignore[return-value]
         return answer
 
-    def _apply(self, verb: str, job: Job) -> Any:
-        return {"cancel": self.cancel, "run_now": self.run_now}[verb](job.id)
+    def _apply(self, verb: str, job: Job, **details: Any) -> Any:
+        change = verbs.cancel if verb == Change.CANCEL else verbs.run_now
+        return self.run(self._jobs(change(job.id, **details)))
 
 
 class AsyncFace(Face):
@@ -321,10 +347,13 @@ def make_call(machine: Machine, arguments: Mapping[str, Any], options: Options) 
         queue=options.queue or machine.queue,
         ttl=machine.ttl,
         options=options,
+        redact=tuple(sorted(machine.redact)),
     )
 
 
 def _options(base: Options, changes: Mapping[str, Any]) -> Options:
+    if internal := ORIGIN & changes.keys():
+        raise BadArguments(f"There is no such option: {min(internal)}.")
     try:
         options = replace(base, **changes)
     except (TypeError, ValueError) as error:

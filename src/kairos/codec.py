@@ -45,9 +45,9 @@ def is_plain(text: str) -> bool:
     )
 
 
-def loads(text: str, what: str = "value") -> Any:
+def loads(text: str, what: str = "value", *, limit: int = MAX_BYTES) -> Any:
     """Decode JSON from outside, holding it to the same rules."""
-    _refuse_size(text, what)
+    _refuse_size(text, what, limit)
     try:
         value = json.loads(text, object_pairs_hook=_no_twins)
     except (ValueError, RecursionError) as error:
@@ -75,10 +75,10 @@ def printable(text: str, limit: int = 4000) -> str:
     return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
-def _refuse_size(text: str, what: str) -> None:
+def _refuse_size(text: str, what: str, limit: int = MAX_BYTES) -> None:
     # A character is at most four bytes, so most texts need no second encoding to know they fit.
-    if len(text) > MAX_BYTES // 4 and (size := len(text.encode("utf-8", "surrogatepass"))) > MAX_BYTES:
-        raise BadValue(f"{what} takes {size} bytes as JSON; the limit is {MAX_BYTES}.", field=what)
+    if len(text) > limit // 4 and (size := len(text.encode("utf-8", "surrogatepass"))) > limit:
+        raise BadValue(f"{what} takes {size} bytes as JSON; the limit is {limit}.", field=what)
 
 
 def _refuse(value: Any, path: str, depth: int) -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kairos.fsm import render
 from kairos.machine.definition import Machine
 from kairos.machine.registry import Registry
-from kairos.schedules import Schedule, Tick
-from kairos.store.rows import HistoryRow, Job, Queue, SignalRow
+from kairos.store.rows import HistoryRow, Job, LogRow, MachineRow, Queue, SignalRow, WorkerRow
+from kairos.store.schedules import Schedule, Tick
+from kairos.verbs.audit import AuditRow
+from kairos.verbs.keys import Key
+
+if TYPE_CHECKING:
+    from kairos.verbs.alarms import Alarm
+    from kairos.verbs.webhooks import Webhook
 
 HIDDEN = "[redacted]"
 
@@ -57,12 +64,16 @@ def job(job: Job, registry: Registry | None = None) -> dict[str, Any]:
         "replyTo": job.reply_to,
         "schedule": job.schedule,
         "worker": job.worker,
+        "createdBy": job.created_by,
+        "requestId": job.request_id,
+        "trace": job.trace,
         "can": job.can,
     }
 
 
 def change(row: HistoryRow) -> dict[str, Any]:
     return {
+        "id": row.id,
         "verb": row.verb,
         "from": row.from_state,
         "to": row.to_state,
@@ -76,8 +87,22 @@ def change(row: HistoryRow) -> dict[str, Any]:
     }
 
 
+def log_line(row: LogRow) -> dict[str, Any]:
+    return {
+        "cursor": row.cursor,
+        "at": row.at,
+        "level": row.level,
+        "line": row.line,
+        "fields": row.fields,
+        "step": row.step,
+        "attempt": row.attempt,
+        "stream": row.stream,
+    }
+
+
 def signal(row: SignalRow) -> dict[str, Any]:
     return {
+        "id": row.id,
         "name": row.name,
         "payload": row.payload,
         "dedupKey": row.dedup_key,
@@ -86,23 +111,35 @@ def signal(row: SignalRow) -> dict[str, Any]:
     }
 
 
-def schedule(schedule: Schedule) -> dict[str, Any]:
+def schedule(schedule: Schedule, registry: Registry | None = None) -> dict[str, Any]:
     return {
         "name": schedule.name,
         "when": schedule.when,
         "sentence": schedule.sentence,
         "tz": schedule.tz,
         "action": schedule.action,
-        "input": schedule.input,
+        "input": hidden(schedule.input, unshown(schedule.action, schedule.redact, registry)),
+        "queue": schedule.queue,
         "overlap": schedule.overlap,
         "catchUp": schedule.catch_up,
+        "catchUpWithin": schedule.catch_up_within,
         "jitter": schedule.jitter,
         "start": schedule.start,
         "end": schedule.end,
         "count": schedule.count,
+        "ticksLeft": schedule.ticks_left,
         "paused": schedule.paused_at is not None,
+        "pausedAt": schedule.paused_at,
+        "pauseReason": schedule.pause_reason,
+        "declaredBy": schedule.declared_by,
         "nextTicks": schedule.next_ticks,
     }
+
+
+def unshown(action: str, stored: Sequence[str], registry: Registry | None) -> frozenset[str]:
+    """What nobody is shown of an action's input: by the rule that is stored, and by that of code loaded here."""
+    known = [machine.redact for machine in registry or () if machine.name == action]
+    return frozenset(stored).union(*known)
 
 
 def tick(tick: Tick) -> dict[str, Any]:
@@ -126,6 +163,40 @@ def queue(queue: Queue) -> dict[str, Any]:
     return {**settings(queue), **counts}
 
 
+def worker(worker: WorkerRow) -> dict[str, Any]:
+    return {
+        "id": worker.id,
+        "host": worker.host,
+        "pid": worker.pid,
+        "queues": worker.queues,
+        "actions": worker.actions,
+        "concurrency": worker.concurrency,
+        "running": worker.running,
+        "startedAt": worker.started_at,
+        "seenAt": worker.seen_at,
+        "stoppingAt": worker.stopping_at,
+        "drainAt": worker.drain_at,
+        "live": worker.live,
+    }
+
+
+def registered(versions: Sequence[MachineRow]) -> dict[str, Any]:
+    """A machine as the database knows it, by all its versions, the newest last."""
+    newest = versions[-1]
+    return {
+        "name": newest.name,
+        "version": newest.version,
+        "versions": [each.version for each in versions],
+        "queue": newest.queue,
+        "ttl": newest.ttl,
+        "input": newest.input,
+        "redact": newest.redact,
+        "steps": newest.diagram["states"],
+        "workers": newest.workers,
+        "seenAt": newest.seen_at,
+    }
+
+
 def machine(machine: Machine) -> dict[str, Any]:
     return {
         "name": machine.name,
@@ -137,12 +208,90 @@ def machine(machine: Machine) -> dict[str, Any]:
     }
 
 
+def alarm(alarm: Alarm) -> dict[str, Any]:
+    return {
+        "id": alarm.id,
+        "kind": alarm.kind,
+        "subject": alarm.subject,
+        "severity": alarm.severity,
+        "cause": alarm.cause,
+        "remedy": alarm.remedy,
+        "firstAt": alarm.first_at,
+        "lastAt": alarm.last_at,
+        "count": alarm.count,
+        "acknowledgedAt": alarm.acknowledged_at,
+        "acknowledgedBy": alarm.acknowledged_by,
+        "clearedAt": alarm.cleared_at,
+    }
+
+
+def webhook(webhook: Webhook) -> dict[str, Any]:
+    """A webhook; its secret only where it was just made."""
+    last = webhook.last_delivery
+    document = {
+        "id": webhook.id,
+        "url": webhook.url,
+        "kinds": webhook.kinds,
+        "paused": webhook.paused_at is not None,
+        "createdAt": webhook.created_at,
+        "lastDelivery": None
+        if last is None
+        else {"job": last.job, "state": last.state, "at": last.at, "error": last.error},
+    }
+    return document if webhook.secret is None else {**document, "secret": webhook.secret}
+
+
+def key(key: Key) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "name": key.name,
+        "scopes": key.scopes,
+        "createdAt": key.created_at,
+        "createdBy": key.created_by,
+        "expiresAt": key.expires_at,
+        "lastUsedAt": key.last_used_at,
+        "revokedAt": key.revoked_at,
+    }
+
+
+def audit(row: AuditRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "at": row.at,
+        "actor": row.actor,
+        "verb": row.verb,
+        "target": row.target,
+        "requestId": row.request_id,
+        "status": row.status,
+        "details": row.details,
+    }
+
+
 def redacted(job: Job, registry: Registry | None) -> Any:
-    """The job's input without what its machine's own rule hides."""
+    """The job's input without what its machine's own rule hides.
+
+    The rule is the job's own, as it was accepted, and that of its machine now: code loaded here, or registered.
+    """
     machine = registry.find(job.action, job.version) if registry is not None else None
-    if machine is None or not isinstance(job.input, dict):
-        return job.input
-    return {name: HIDDEN if name in machine.redact else value for name, value in job.input.items()}
+    return hidden(job.input, {*job.redact, *(machine.redact if machine is not None else ())})
+
+
+def hidden(value: Any, fields: Iterable[str]) -> Any:
+    """The value without the fields; `card.number` names one inside another, also in each of a list."""
+    for field in fields:
+        value = _hide(value, field)
+    return value
+
+
+def _hide(value: Any, field: str) -> Any:
+    if isinstance(value, list):
+        return [_hide(each, field) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if field in value:
+        return {**value, field: HIDDEN}
+    head, dot, rest = field.partition(".")
+    return {**value, head: _hide(value[head], rest)} if dot and head in value else value
 
 
 def _rate(limit: int | None, period: timedelta | None) -> dict[str, Any] | None:

@@ -10,18 +10,32 @@
     │   ├── BadArguments        the arguments do not fit the machine's signature
     │   ├── BadValue            a value that JSON and jsonb cannot hold both ways
     │   ├── BadDefinition       a machine or a step is declared wrongly
+    │   ├── BadCursor           a cursor that no list gave out
+    │   ├── EgressRefused       a call out that the policy does not allow
     │   └── IntentError         a "when" that is not fully understood (kairos.schedule)
     ├── NotFound                no such job
     ├── Conflict                it cannot be done to this job in its present state
     │   ├── InvalidTransition   the lifecycle has no such edge
     │   └── Duplicate           the unique key is taken
+    ├── EgressFailed            a call out that was allowed, and broke
+    ├── Refused                 the service does not let the request in
+    │   ├── Unauthorized        no valid key or session came with it
+    │   ├── Forbidden           the key lacks the scope, or it came from another site
+    │   ├── TooLarge            its body is larger than the limit
+    │   ├── TooSlow             its body did not come in time
+    │   ├── NotJson             its body is not declared as JSON
+    │   ├── Misdirected         it was meant for another host
+    │   └── TooManyRequests     its caller asks too often
+    ├── Unreachable             the service did not answer a KairosClient
     ├── NotFinished             the result did not come within the time given
     ├── JobFailed               the job ended, but not in success
     └── StepError               what the worker records when a step breaks its contract
         ├── BadOutcome          it returned something that is not an outcome
         ├── UnknownStep         it named a step that its machine does not have
         ├── StepTimeout         it ran longer than its timeout
-        └── StepProcessDied     the process it ran in died
+        ├── StepProcessDied     the process it ran in died
+        ├── UnexpectedStatus    the built-in `http` got another status than it was to expect
+        └── CommandFailed       the built-in `command` ended with another code than 0
 
 Each class knows its `code` (stable, for programs), `http_status` and `exit_code`. A message is
 one sentence: what happened, to which thing, and what to do.
@@ -69,11 +83,12 @@ class DatabaseUnavailable(KairosError):
 
 
 class BadRequest(KairosError):
-    """`field` names the argument at fault, where one can be named."""
+    """`field` names the argument at fault, where one can be named; `index` its place in a batch."""
 
     code = "INVALID"
     http_status = 422
     exit_code = 64
+    index: int | None = None
 
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
@@ -94,6 +109,15 @@ class BadValue(BadRequest):
 
 class BadDefinition(BadRequest):
     code = "BAD_DEFINITION"
+
+
+class EgressRefused(BadRequest):
+    code = "EGRESS_REFUSED"
+
+
+class BadCursor(BadRequest):
+    code = "BAD_CURSOR"
+    http_status = 400
 
 
 class NotFound(KairosError):
@@ -128,6 +152,65 @@ class Duplicate(Conflict):
     def __init__(self, message: str, *, job: Any) -> None:
         super().__init__(message)
         self.job = job
+
+
+class EgressFailed(KairosError):
+    code = "EGRESS_FAILED"
+    http_status = 502
+    exit_code = 69
+
+
+class Refused(KairosError):
+    code = "REFUSED"
+    http_status = 400
+    exit_code = 77
+
+
+class Unauthorized(Refused):
+    code = "UNAUTHORIZED"
+    http_status = 401
+
+
+class Forbidden(Refused):
+    code = "FORBIDDEN"
+    http_status = 403
+
+
+class TooLarge(Refused):
+    code = "TOO_LARGE"
+    http_status = 413
+
+
+class TooSlow(Refused):
+    code = "TOO_SLOW"
+    http_status = 408
+
+
+class NotJson(Refused):
+    code = "UNSUPPORTED_MEDIA_TYPE"
+    http_status = 415
+
+
+class Misdirected(Refused):
+    code = "MISDIRECTED"
+    http_status = 421
+
+
+class TooManyRequests(Refused):
+    """`retry_after` is in seconds."""
+
+    code = "TOO_MANY_REQUESTS"
+    http_status = 429
+
+    def __init__(self, message: str, *, retry_after: int) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Unreachable(KairosError):
+    code = "UNREACHABLE"
+    http_status = 503
+    exit_code = 69
 
 
 class NotFinished(KairosError):
@@ -165,3 +248,11 @@ class StepTimeout(StepError):
 
 class StepProcessDied(StepError):
     code = "STEP_PROCESS_DIED"
+
+
+class UnexpectedStatus(StepError):
+    code = "UNEXPECTED_STATUS"
+
+
+class CommandFailed(StepError):
+    code = "COMMAND_FAILED"

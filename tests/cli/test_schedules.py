@@ -84,3 +84,16 @@ def test_a_schedule_has_bounds_and_its_jobs_a_queue_a_key_and_a_ttl(kairos: Term
     job = kairos("jobs", "show", str(made), "--json").json["job"]
     assert (job["queue"], job["key"], job["expiresAt"] is not None) == ("night", "k", True)
     assert kairos("schedules", "add", shop, "nightly", *words, "--start", "2030-01-01").code == 64
+
+
+def test_what_a_machine_hides_is_hidden_in_its_schedules_too(kairos: Terminal, shop: Path) -> None:
+    kairos("schedules", "add", shop, "secret", "every day at 3am", "greet", "name=you", "token=canary")
+    said = kairos("schedules", "add", shop, "secret", "every day at 3am", "greet", "name=you", "token=canary")
+    assert "canary" not in said.out
+    assert "[redacted]" in said.out
+
+
+def test_when_knows_the_calendars_that_are_configured(kairos: Terminal, home: Path) -> None:
+    assert kairos("when", "every day at 9am except shop holidays").code == 64
+    (home / "kairos.toml").write_text('[holidays]\nshop = [2030-12-25, "2030-12-26"]\n')
+    assert "except shop holidays" in kairos("when", "every day at 9am except shop holidays").out

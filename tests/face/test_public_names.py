@@ -10,7 +10,7 @@ from kairos import Kairos, SyncKairos
 from kairos.client import AsyncOn, Face, SyncOn
 
 NAMES = """
-Await Backoff Context Done IntentError InvalidTransition Job JobState Kairos KairosError
+Await Backoff Context Done IntentError InvalidTransition Job JobState Kairos KairosClient KairosError
 Next Replay Stop SyncKairos can_transition step when
 """
 VERBS = """
@@ -41,7 +41,7 @@ def test_both_apps_and_both_connections_have_the_same_verbs_with_the_same_words(
 
 
 def test_what_only_the_async_app_has_is_what_runs_for_long() -> None:
-    assert public(Kairos) - public(SyncKairos) == {"worker", "synchronise"}
+    assert public(Kairos) - public(SyncKairos) == {"asgi", "worker", "synchronise", "transact"}
     assert public(SyncKairos) - public(Kairos) == set()
 
 

@@ -99,6 +99,6 @@ async def test_the_workers_that_are_there_are_listed(app: Kairos) -> None:
         job = await app.action("send").enqueue(1)
         await app.result(job.id, timeout=20)
         (worker,) = await app.workers()
-        assert (worker.id, worker.concurrency, sorted(worker.queues)) == ("w", 7, ["a", "mail"])
-        assert set(worker.actions) == {"echo", "fail", "send", "waiter"}
+        assert (worker.id, worker.concurrency, sorted(worker.queues)) == ("w", 7, ["a", "kairos", "mail"])
+        assert set(worker.actions) == {"echo", "fail", "kairos.webhook", "send", "waiter"}
     assert await app.workers() == []

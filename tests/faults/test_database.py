@@ -174,10 +174,12 @@ def test_no_part_of_the_worker_or_the_store_reads_the_clock_of_its_machine():
     source = Path(kairos.__file__).parent
     found = []
     folders = ("worker", "store", "verbs")
+    # The beat measures how wrong it is; an intent is looked at before it is accepted, and then read by the database's.
+    excepted = {"beat.py: datetime.now", "ask.py: datetime.now"}
     for file in [file for folder in folders for file in source.glob(f"{folder}*/**/*.py")]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Attribute) and node.attr in ("now", "utcnow", "today", "time", "time_ns"):
                 called = ast.unparse(node)
                 if not called.endswith("loop().time"):
                     found.append(f"{file.name}: {called}")
-    assert found == []
+    assert set(found) == excepted

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from kairos.config import Settings
 from kairos.store.query import Query, Row
 
 COMMIT, ROLLBACK, DIE = "commit", "rollback", "die"
@@ -26,6 +27,7 @@ class StepStore:
     """What engine code needs of an `AsyncStore`; a statement by itself is a statement and a commit."""
 
     def __init__(self) -> None:
+        self.settings = Settings()
         self.ending = COMMIT
         self.ends = ""  # the statement whose transaction ends so; the first one if none is named
         self._sent: list[str] = []

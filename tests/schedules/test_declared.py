@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import structlog
@@ -11,6 +11,7 @@ from tests.schedules.firing import HOUR, NOON, fire_all, outcome
 
 from kairos import Context, IntentError, Kairos
 from kairos.errors import BadRequest, ConfigError, NotFound
+from kairos.worker.ticker import Ticker
 
 ORPHAN = "no longer declared in code"
 
@@ -82,10 +83,65 @@ async def test_apps_that_share_a_database_leave_each_others_schedules_alone(depl
     assert (await paused("ours"), await paused("theirs")) == (None, None)
 
 
-async def test_a_program_of_the_same_name_without_schedules_pauses_nothing(deploy, paused):
+async def test_a_named_app_that_removed_its_only_schedule_pauses_it(deploy, paused):
     await deploy("shop", report="every day at 9am")
-    assert await deploy("shop") == []
+    assert [line["schedule"] for line in await deploy("shop")] == ["report"]
+    assert await paused("report") == ORPHAN
+
+
+async def test_a_program_of_the_same_name_that_does_not_know_the_action_pauses_nothing(
+    database, deploy, paused
+):
+    await deploy("shop", report="every day at 9am")
+    async with Kairos(database, name="shop") as part:
+
+        @part.job
+        async def other() -> None: ...
+
+        await part.synchronise()
+    async with Kairos(database, name="shop") as client:
+        await client.synchronise()
     assert await paused("report") is None
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"delay": 5},
+        {"run_at": NOON},
+        {"when": "in 5 minutes"},
+        {"unique": "u"},
+        {"expires_at": NOON},
+        {"max_reaps": 1},
+        {"key": "k", "ordered": True},
+        {"reply_to": (1, "done")},
+    ],
+    ids=lambda option: list(option)[-1],
+)
+async def test_an_option_of_a_single_job_is_refused_for_a_schedule(app, option):
+    with pytest.raises(BadRequest, match="belongs to a single job"):
+        await app.schedules.add("report", "every day at 9am", app.report.options(**option).call())
+    with pytest.raises(BadRequest, match="belongs to a single job"):
+        app.schedule("every day at 9am")(app.report.options(**option))
+
+
+async def test_a_calendar_that_is_configured_is_left_out_by_the_ticker_too(database):
+    async with Kairos(database, holidays={"shop": ["2030-01-02"]}) as shop:
+
+        @shop.job
+        async def open_shop() -> None: ...
+
+        call = open_shop.call()
+        made = await shop.schedules.add("open", "every day at 9am except shop holidays", call)
+        assert "holidays" in made.sentence
+        ticker = Ticker(shop.store)
+        day = datetime(2030, 1, 1, 12, tzinfo=UTC)
+        assert ticker._plan_of(made.sentence).ticks(after=day, limit=1) == [
+            datetime(2030, 1, 3, 9, tzinfo=UTC)
+        ]
+    async with Kairos(database) as bare:
+        with pytest.raises(IntentError, match="No such calendar"):
+            await bare.schedules.add("other", "every day at 9am except shop holidays", call)
 
 
 async def test_an_app_takes_over_what_was_added_by_hand_as_it_is(app, deploy):

@@ -57,7 +57,8 @@ def test_a_settled_row_never_changes_again(connection: Connection, status: Statu
     for name, kind in columns:
         if kind == "USER-DEFINED":
             continue  # the status itself: every pair is tried above
-        value = {"unique_scope": "'{done}'", "tags": "'{other}'"}.get(name, other[kind].format(name))
+        listed = {"unique_scope": "'{done}'", "tags": "'{other}'", "redact": "'{other}'"}
+        value = listed.get(name, other[kind].format(name))
         error = refused(connection, f"update kairos.gen_durable set {name} = {value} where id = %s", job)
         # A CHECK may speak before the guard does: what matters is that the row stands.
         assert error.sqlstate in (REFUSED, "23514"), f"{name}: {error}"

@@ -40,7 +40,8 @@ BY_PLACE: dict[tuple[str, int], Any] = {
     ("match_schedule", 7): "{}",
     ("retry_job", 2): None,
     ("next_due", 1): ["default", "other"],
-    **{("list_jobs", place): None for place in range(2, 7)},
+    **{("list_jobs", place): None for place in range(2, 13)},
+    ("list_queues", 1): None,
     ("reap_jobs", 2): None,
     ("held_keys", 1): "key",
     ("purge_jobs", 1): "7 days",
@@ -93,7 +94,7 @@ def plans(
         *((name, {}) for name in sorted(NAMED)),
         ("reap_jobs", {2: "w1"}),
         ("list_jobs", {1: None}),
-        ("list_jobs", {3: "act", 4: "other"}),
+        ("list_jobs", {5: "other", 9: "text"}),
     ],
 )
 def test_a_statement_uses_the_index_it_names_however_often_it_is_prepared(
@@ -110,6 +111,7 @@ def test_a_statement_uses_the_index_it_names_however_often_it_is_prepared(
         "pick_jobs",
         "next_due",
         "agenda",
+        "find_alarms",
         "expire_jobs",
         "timeout_jobs",
         "reap_jobs",
@@ -123,3 +125,69 @@ def test_what_is_not_due_is_not_read(planner: psycopg.Connection[Any], name: str
         _, plan = plans(planner, name, {}, "explain (analyze, costs off, timing off, summary off)")
     removed = [int(rows) for rows in re.findall(r"Rows Removed by Filter: (\d+)", plan)]
     assert sum(removed) < 200, plan
+
+
+# Lists: the index of the narrowest filter, and no further than the walk is long.
+
+WALK = 100
+PLACES = {
+    "before": 1,
+    "statuses": 2,
+    "states": 3,
+    "action": 4,
+    "queue": 5,
+    "key": 6,
+    "tag": 7,
+    "schedule": 8,
+    "text": 9,
+    "from": 10,
+    "to": 11,
+    "among": 12,
+    "walk": 13,
+    "limit": 14,
+    "whole": 15,
+}
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"),
+    [
+        ({}, "pkey"),
+        ({"before": 30_000}, "pkey"),
+        ({"queue": "nowhere"}, "pkey"),
+        ({"text": "nothing"}, "pkey"),
+        ({"tag": "nothing"}, "pkey"),
+        ({"to": "2001-01-01Z"}, "pkey"),
+        ({"statuses": ["failed"], "states": ["failed"]}, "listed"),
+        ({"statuses": ["done"], "states": ["success"]}, "listed"),
+        ({"statuses": ["awaiting_signal"], "states": ["waiting"]}, "listed"),
+        ({"statuses": ["executing"], "states": ["running"]}, "lease"),
+        ({"action": "nothing"}, "listed"),
+        ({"action": "act", "statuses": ["failed"], "states": ["failed"]}, "listed"),
+        ({"key": "key 5"}, "keyed"),
+        ({"schedule": "nightly"}, "scheduled"),
+    ],
+    ids=str,
+)
+def test_a_list_reads_no_more_rows_than_its_walk_is_long(
+    planner: psycopg.Connection[Any], filters: dict[str, Any], index: str
+) -> None:
+    given = {**filters, "walk": WALK, "limit": 51}
+    changes = {place: given.get(name, True if name == "whole" else None) for name, place in PLACES.items()}
+    for plan in plans(planner, "list_jobs", changes, "explain (analyze, costs off, timing off, summary off)"):
+        assert f"gen_durable_{index}" in plan, plan
+        assert "Seq Scan on gen_durable" not in plan, plan
+        reads = re.findall(
+            r"Scan.* on gen_durable \w+ \(actual rows=(\d+)[.\d]* loops=(\d+)\)(?:(?!->).)*?"
+            r"(?:Rows Removed by Filter: (\d+))?",
+            plan,
+        )
+        # Six statuses at most, each with a few actions, then the walk itself and the jobs that are shown. The table
+        # is not vacuumed: what an index knows of dead rows does not count here.
+        most = 1100 if index == "lease" else 10 * WALK
+        assert sum(int(rows) * int(loops) + int(removed or 0) for rows, loops, removed in reads) < most, plan
+
+
+def test_a_tag_is_found_in_its_own_index(planner: psycopg.Connection[Any]) -> None:
+    for plan in plans(planner, "tagged_jobs", {1: "nothing", 2: None, 3: 100}):
+        assert "gen_durable_tags" in plan, plan

@@ -9,6 +9,7 @@ import typer
 from kairos import codec, documents
 from kairos.app import SyncKairos
 from kairos.cli import tables
+from kairos.cli.lines import logs
 from kairos.cli.load import load_app
 from kairos.cli.place import Json, Place, on_database
 from kairos.cli.reading import text_or_input
@@ -16,6 +17,7 @@ from kairos.fsm.lifecycle import JobState
 from kairos.store.rows import HistoryRow, Job, SignalRow
 
 app = typer.Typer(help="Look at jobs, and act on them.")
+app.command()(logs)
 
 Id = Annotated[int, typer.Argument(metavar="ID", show_default=False, help="The job's number.")]
 WithApp = Annotated[

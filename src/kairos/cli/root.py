@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
-from kairos.cli import jobs, queues, schedules
+from kairos.cli import jobs, keys, queues, schedules
+from kairos.cli.crontab import import_crontab
 from kairos.cli.dev import dev
+from kairos.cli.doctor import doctor
 from kairos.cli.enqueue import enqueue
 from kairos.cli.machines import lifecycle, machines
 from kairos.cli.place import Data, DatabaseUrl, Place
+from kairos.cli.run import run
+from kairos.cli.service import serve_http
 from kairos.cli.top import top
 from kairos.cli.when import when
 from kairos.cli.work import bench, migrate, worker
@@ -25,6 +29,7 @@ app = typer.Typer(
 )
 
 app.command()(dev)
+app.command("serve")(serve_http)
 app.command()(worker)
 app.command()(migrate)
 app.command()(enqueue)
@@ -32,10 +37,14 @@ app.add_typer(jobs.app, name="jobs")
 app.command()(jobs.signal)
 app.add_typer(schedules.app, name="schedules")
 app.command()(when)
+app.command()(run)
+app.command("import-crontab")(import_crontab)
 app.add_typer(queues.app, name="queues")
+app.add_typer(keys.app, name="keys")
 app.command()(machines)
 app.command()(lifecycle)
 app.command()(top)
+app.command()(doctor)
 app.command(
     add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True}
 )(bench)

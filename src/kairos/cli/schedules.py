@@ -12,7 +12,7 @@ from kairos.cli import reading, tables
 from kairos.cli.load import App, load_app
 from kairos.cli.place import Data, DatabaseUrl, Json, connect, on_database
 from kairos.cli.when import Intent, Zone, show_ticks, when
-from kairos.schedules import Schedule, Tick
+from kairos.store.schedules import Schedule, Tick
 
 app = typer.Typer(help="Look at schedules, add them, pause them, fire them.")
 
@@ -26,7 +26,7 @@ def list_schedules(kairos: SyncKairos, as_json: Json = False) -> None:
     """List every schedule with its next tick."""
     found: list[Schedule] = kairos.schedules.list()
     if as_json:
-        tables.document({"schedules": [documents.schedule(each) for each in found]})
+        tables.document({"schedules": [documents.schedule(each, kairos.registry) for each in found]})
     elif not found:
         tables.say("No schedules: add one with `kairos schedules add`.")
     else:
@@ -91,7 +91,7 @@ def add(
             end=None if end is None else reading.instant(end, "--end"),
             count=count,
         )
-    _answer(schedule, as_json)
+    _answer(schedule, as_json, kairos)
 
 
 app.command("preview")(when)
@@ -105,10 +105,13 @@ def show(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     decided: list[Tick] = kairos.schedules.ticks(name, limit=10)
     if as_json:
         tables.document(
-            {"schedule": documents.schedule(schedule), "ticks": [documents.tick(each) for each in decided]}
+            {
+                "schedule": documents.schedule(schedule, kairos.registry),
+                "ticks": [documents.tick(each) for each in decided],
+            }
         )
         return
-    _answer(schedule, as_json=False)
+    _answer(schedule, False, kairos)
     if decided:
         tables.show(
             ("tick", "became"),
@@ -128,14 +131,14 @@ def pause(
     as_json: Json = False,
 ) -> None:
     """Let a schedule fire no more until it is resumed."""
-    _answer(kairos.schedules.pause(name, reason), as_json)
+    _answer(kairos.schedules.pause(name, reason), as_json, kairos)
 
 
 @app.command()
 @on_database
 def resume(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     """Let a schedule fire again."""
-    _answer(kairos.schedules.resume(name), as_json)
+    _answer(kairos.schedules.resume(name), as_json, kairos)
 
 
 @app.command()
@@ -171,14 +174,15 @@ def remove(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
         tables.say(f"Schedule {name} is gone; its jobs stay.")
 
 
-def _answer(schedule: Schedule, as_json: bool) -> None:
+def _answer(schedule: Schedule, as_json: bool, kairos: SyncKairos) -> None:
+    document = documents.schedule(schedule, kairos.registry)
     if as_json:
-        tables.document({"schedule": documents.schedule(schedule)})
+        tables.document({"schedule": document})
         return
     pairs: list[tuple[str, Any]] = [
         ("schedule", schedule.name),
         ("when", schedule.sentence),
-        ("runs", f"{schedule.action} {tables.code(schedule.input)}"),
+        ("runs", f"{schedule.action} {tables.code(document['input'])}"),
         ("state", _state(schedule)),
         ("overlap", schedule.overlap),
         ("catch-up", schedule.catch_up),

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 import structlog
 
 from kairos.cli.logs import Format
-from kairos.cli.serve import KILLED, RELOAD, WorkerOptions
+from kairos.cli.serve import KILLED, LEFT, RELOAD, WorkerOptions
 from kairos.worker.loop import backoff
 
 log = structlog.get_logger("kairos.cli")
@@ -32,6 +32,7 @@ class Order:
     options: WorkerOptions
     log_format: Format
     reload: bool = False
+    listening: int | None = None  # a socket that every child in turn serves on, so that none is ever refused
 
     def command(self, alive: int) -> list[str]:
         # -P: the folder we stand in must not hide the standard library from the child.
@@ -63,7 +64,8 @@ class Supervisor:
         failures = 0
         while True:
             started = asyncio.get_running_loop().time()
-            child = await asyncio.create_subprocess_exec(*self._order.command(alive), pass_fds=[alive])
+            kept = [each for each in (alive, self._order.listening) if each is not None]
+            child = await asyncio.create_subprocess_exec(*self._order.command(alive), pass_fds=kept)
             self._children.add(child)
             if self._stopping.is_set():  # the signal came while it was being started
                 child.terminate()
@@ -73,6 +75,8 @@ class Supervisor:
                 return 0 if code == -signal.SIGTERM else abs(code)
             if code == RELOAD:
                 continue
+            if code == LEFT:
+                return 0
             settled = asyncio.get_running_loop().time() - started > _SETTLED
             failures = 0 if settled else failures + 1
             pause = backoff(failures)

@@ -10,6 +10,7 @@ import typer
 
 from kairos.cli import tables
 from kairos.cli.place import Json
+from kairos.config import load
 from kairos.schedule import Plan
 from kairos.schedule import when as compile_intent
 
@@ -23,7 +24,7 @@ Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many instants to 
 
 def when(intent: Intent, tz: Zone = "UTC", limit: Limit = 5, as_json: Json = False) -> None:
     """Say what an intent means and when it fires next, without storing anything."""
-    plan = compile_intent(intent, tz=tz)
+    plan = compile_intent(intent, tz=tz, calendars=load({}).holidays)
     ticks = plan.ticks(limit=limit)
     if as_json:
         tables.document({"intent": intent, **document(plan, ticks)})

@@ -11,7 +11,7 @@ import typer
 
 import kairos
 from kairos.cli import logs, reading, serve, tables
-from kairos.cli.load import App, load_app
+from kairos.cli.load import BARE, OptionalApp, load_app
 from kairos.cli.place import Data, DatabaseUrl, Json, client
 from kairos.cli.supervisor import Order, Supervisor
 from kairos.durations import duration
@@ -25,7 +25,7 @@ Concurrency = Annotated[int, typer.Option(min=1, max=10_000, help="Steps at once
 
 def worker(
     ctx: typer.Context,
-    app: App,
+    app: OptionalApp = None,
     queues: Annotated[
         str | None,
         typer.Option(
@@ -61,14 +61,15 @@ def worker(
         poll=_seconds(poll, "poll"),
         retention=_seconds(retention, "retention"),
     )
-    loaded = load_app(app, ctx.obj.or_rather(database_url, data))
+    name = app or BARE
+    loaded = load_app(name, ctx.obj.or_rather(database_url, data))
     logs.configure(log_format)
     if processes == 1:
         code = serve.leave(serve.run(serve.serve(loaded, options)))
     else:
         # Open here too: what cannot be reached is said once, and an embedded Postgres lives as long as we do.
         with client(loaded.settings):
-            code = serve.run(_supervise(Order(app, options, log_format), processes))
+            code = serve.run(_supervise(Order(name, options, log_format), processes))
     raise typer.Exit(code)
 
 

@@ -35,6 +35,7 @@ SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
     "max_connections": "200",
+    "search_path": "public",  # or its user's tables without a schema would land among ours: both are called kairos
     "timezone": "UTC",
     "log_timezone": "UTC",
 }

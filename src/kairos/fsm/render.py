@@ -1,21 +1,45 @@
-"""Renderings of a `Spec`: mermaid for people, JSON for programs, and the guard for Postgres.
+"""Renderings of a `Spec`: mermaid for people, JSON for programs, the guard for Postgres, types for the dashboard.
 
 `python -m kairos.fsm.render` rewrites the generated files; `--check` fails when one is stale.
 """
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kairos.fsm.lifecycle import SPEC, STORED, TERMINAL_STATUSES, TRANSITIONS, JobState, Status, stored_pairs
-from kairos.fsm.spec import Spec
+from kairos.fsm.lifecycle import (
+    SPEC,
+    STORED,
+    TERMINAL,
+    TERMINAL_STATUSES,
+    TRANSITIONS,
+    JobState,
+    Status,
+    can,
+    stored_pairs,
+)
+from kairos.fsm.spec import Edge, Spec
 
 PACKAGE = Path(__file__).parent.parent
 GUARD_FILE = PACKAGE / "store" / "sql" / "migrations" / "0002_guard.gen.sql"
 DIAGRAM_FILE = PACKAGE.parent.parent / "docs" / "reference" / "lifecycle.gen.md"
+TYPES_FILE = PACKAGE.parent.parent / "dashboard" / "lib" / "lifecycle.gen.ts"
+
+# How the dashboard shows a state: its tone and its glyph. Never by colour alone.
+LOOKS: dict[JobState, tuple[str, str]] = {
+    JobState.SCHEDULED: ("slate", "clock"),
+    JobState.PENDING: ("amber", "dots"),
+    JobState.RUNNING: ("blue", "spinner"),
+    JobState.WAITING: ("violet", "envelope"),
+    JobState.SUCCESS: ("green", "check"),
+    JobState.FAILED: ("red", "cross"),
+    JobState.CANCELLED: ("grey", "slash"),
+    JobState.EXPIRED: ("orange", "hourglass"),
+}
 
 
 def mermaid(spec: Spec) -> str:
@@ -45,6 +69,20 @@ def as_json(spec: Spec) -> dict[str, Any]:
             for edge in spec.edges
         ],
     }
+
+
+def of_json(document: Mapping[str, Any]) -> Spec:
+    """The machine that `as_json` wrote."""
+    return Spec(
+        name=document["name"],
+        states=tuple(document["states"]),
+        initial=tuple(document["initial"]),
+        terminal=frozenset(document["terminal"]),
+        edges=tuple(
+            Edge(edge["verb"], edge["from"], edge["to"], edge["by"], edge["because"])
+            for edge in document["transitions"]
+        ),
+    )
 
 
 def guard_sql() -> str:
@@ -97,11 +135,54 @@ def lifecycle_page() -> str:
 """
 
 
+def typescript() -> str:
+    """The lifecycle as types and tables of the dashboard."""
+    names = "".join(f"  {state}: {json.dumps(state)},\n" for state in JobState)
+    looks = "".join(
+        f"  {state}: {{ tone: {json.dumps(tone)}, glyph: {json.dumps(glyph)} }},\n"
+        for state, (tone, glyph) in LOOKS.items()
+    )
+    verbs = "".join(f"  {state}: {json.dumps(can(state))},\n" for state in JobState)
+    edges = "".join(f"  {json.dumps(edge)},\n" for edge in as_json(SPEC)["transitions"])
+    ends = json.dumps([state for state in JobState if state in TERMINAL])
+    return f"""\
+// Rendered from kairos/fsm/lifecycle.py by `python -m kairos.fsm.render`. Do not edit.
+
+export const State = {{
+{names}}} as const;
+
+export type JobState = keyof typeof State;
+
+export const STATES = Object.values(State) as readonly JobState[];
+export const INITIAL: readonly JobState[] = {json.dumps(SPEC.initial)};
+export const TERMINAL: readonly JobState[] = {ends};
+
+export const LOOKS = {{
+{looks}}} as const satisfies Record<JobState, {{ tone: string; glyph: string }}>;
+
+export type Tone = (typeof LOOKS)[JobState]["tone"];
+export type Glyph = (typeof LOOKS)[JobState]["glyph"];
+
+// What a person may ask of a job in each state.
+export const CAN: Record<JobState, readonly string[]> = {{
+{verbs}}};
+
+export type Transition = {{ verb: string; from: JobState; to: JobState; by: string; because: string }};
+
+export const TRANSITIONS: readonly Transition[] = [
+{edges}];
+"""
+
+
 def _quoted(statuses: frozenset[Status]) -> str:
     return ", ".join(f"'{status}'" for status in Status if status in statuses)
 
 
-GENERATED: dict[Path, Callable[[], str]] = {GUARD_FILE: guard_sql, DIAGRAM_FILE: lifecycle_page}
+GENERATED: dict[Path, Callable[[], str]] = {
+    GUARD_FILE: guard_sql,
+    DIAGRAM_FILE: lifecycle_page,
+    TYPES_FILE: typescript,
+}
 
 
 def main(arguments: list[str]) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import LIVE_STATUSES, Status
 from kairos.machine.names import LARGEST_ID, check_instant, check_name, check_range
+
+# Options that say where a call comes from, and are not for people to set.
+ORIGIN = frozenset({"actor", "request_id", "trace"})
 
 # Either the key is free once the job has started, or it is taken all its life (and longer, if wished).
 SCOPES: dict[str, tuple[Status, ...]] = {
@@ -40,6 +43,10 @@ class Options:
     reply_to: tuple[int, str] | None = None
     tags: Sequence[str] = ()
     max_reaps: int = 5
+    # Who asks, over which request and within which trace: set by whoever serves, never by `options(...)`.
+    actor: str | None = None
+    request_id: str | None = None
+    trace: str | None = None
     delay_by: timedelta | None = field(init=False, default=None)
     ttl_by: timedelta | None = field(init=False, default=None)
     scope: tuple[Status, ...] = field(init=False, default=())
@@ -76,7 +83,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One job to be: `state` is the machine's first state as JSON text."""
+    """One job to be: `state` is the machine's first state as JSON text, of which `redact` is shown to nobody."""
 
     action: str
     version: int
@@ -85,6 +92,19 @@ class Call:
     queue: str
     ttl: timedelta | None
     options: Options
+    redact: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.options.run_at is not None:
+            check_end(self.options.run_at, self.options.ttl_by or self.ttl)
+
+
+def check_end(run_at: datetime, ttl: timedelta | None) -> None:
+    """Refuse a TTL that would close after the last year of the calendar."""
+    try:
+        _ = run_at.astimezone(UTC) + (ttl or timedelta(0))
+    except OverflowError as error:
+        raise BadRequest(f"A TTL of {ttl} from {run_at} ends after the year 9999.", field="ttl") from error
 
 
 def _scope(wanted: str | Sequence[Status | str]) -> tuple[Status, ...]:

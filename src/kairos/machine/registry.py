@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from kairos.config import BUILT_IN
 from kairos.errors import BadDefinition, UnknownAction
 from kairos.machine.call import Options
 from kairos.machine.definition import Machine
@@ -36,8 +37,7 @@ class Registry:
     def latest(self, name: str) -> Machine:
         versions = [machine for machine in self._machines.values() if machine.name == name]
         if not versions:
-            known = ", ".join(sorted({machine.name for machine in self._machines.values()})) or "none"
-            raise UnknownAction(f"No action is called {name!r}; this app knows {known}.", field="action")
+            raise unknown_action(name, sorted({machine.name for machine in self._machines.values()}))
         return max(versions, key=lambda machine: machine.version)
 
     def __iter__(self) -> Iterator[Machine]:
@@ -45,3 +45,15 @@ class Registry:
 
     def __len__(self) -> int:
         return len(self._machines)
+
+
+def unknown_action(name: str, known: Sequence[str]) -> UnknownAction:
+    """The refusal of a name that is not among those known; a built-in action is off until it is turned on."""
+    if name in BUILT_IN:
+        return UnknownAction(
+            f'The built-in action {name!r} is off: put actions = ["{name}"] into kairos.toml to turn it on.',
+            field="action",
+        )
+    return UnknownAction(
+        f"No action is called {name!r}; this app knows {', '.join(known) or 'none'}.", field="action"
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
 import psycopg
@@ -16,7 +17,9 @@ from psycopg.rows import dict_row
 from kairos.config import Settings
 from kairos.store import migrate
 from kairos.store.faults import RETRYABLE, UNAVAILABLE, UNREACHABLE, unavailable, unreachable
-from kairos.store.query import Query, Row, statements
+from kairos.store.query import Query, Row, Verb, drive, statements
+
+T = TypeVar("T")
 
 Connection: TypeAlias = asyncpg.Connection
 SyncConnection: TypeAlias = psycopg.Connection[Any]
@@ -30,6 +33,8 @@ PATIENCE = 60.0
 _READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean"
 # A deadlock is a bug to be counted, but never one to lose work over.
 _TRIES = 5
+# A NOTIFY inside a transaction that inserts would make all commits wait for each other.
+HINTS = frozenset({"notify_queues", "notify_cancel"})
 
 
 async def _keep_session(_: asyncpg.Connection) -> None:
@@ -102,6 +107,37 @@ class AsyncStore:
             except UNAVAILABLE as error:
                 raise unavailable(error) from error
         raise AssertionError("unreachable")
+
+    async def transact(self, make: Callable[[], Verb[T]]) -> tuple[T, list[Query]]:
+        """Run a verb in one transaction, anew if Postgres picked it as a deadlock's victim.
+
+        Answers what the verb does, and the hints that are to be sent now that it is committed.
+        """
+        for attempt in range(_TRIES):
+            hints: list[Query] = []
+            try:
+                async with self.transaction() as connection:
+                    answer = await drive(make(), partial(self._within, connection, hints))
+            except RETRYABLE:
+                if attempt == _TRIES - 1:
+                    raise
+                await asyncio.sleep(0.005 * 2**attempt)
+            except UNAVAILABLE as error:
+                raise unavailable(error) from error
+            else:
+                return answer, hints
+        raise AssertionError("unreachable")
+
+    async def _within(
+        self, connection: asyncpg.Connection, hints: list[Query], query: Query
+    ) -> Sequence[Row]:
+        if query.name in HINTS:
+            hints.append(query)
+            return ()
+        rows = await self.on(connection, query)
+        if query.pokes:
+            hints.append(Query("notify_queues", (sorted(query.pokes),)))
+        return rows
 
     async def run_hastily(self, query: Query) -> Sequence[Row]:
         """Run one statement whose commit need not wait for the disk.

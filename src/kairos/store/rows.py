@@ -1,4 +1,4 @@
-"""What a row of the database is to Python: `Job`, `HistoryRow`, `Signal`, `Queue`, `WorkerRow`."""
+"""What a row of the database is to Python: `Job`, `HistoryRow`, `SignalRow`, `Queue`, `WorkerRow`, `MachineRow`."""
 
 from __future__ import annotations
 
@@ -51,8 +51,12 @@ class Job:
     machine_state: Any = None
     unique: str | None = None
     reaps: int = 0
+    created_by: str | None = None
+    request_id: str | None = None
+    trace: str | None = None
+    redact: tuple[str, ...] = ()
     is_new: bool = True
-    apply: Callable[[str, Job], Any] | None = field(default=None, repr=False, compare=False)
+    apply: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_terminal(self) -> bool:
@@ -63,10 +67,10 @@ class Job:
         """The verbs a person may apply to it now."""
         return can(self.state)
 
-    def transition(self, target: JobState | str) -> Any:
+    def transition(self, target: JobState | str, **details: Any) -> Any:
         """Move the job to `target` by the client's verb for it, or raise `InvalidTransition`.
 
-        Awaitable when the job came from an async client.
+        `details` are those of the verb, such as a `reason`. Awaitable when the job came from an async client.
         """
         try:
             state = JobState(target)
@@ -82,9 +86,9 @@ class Job:
                 target=state,
                 allowed=self.can,
             )
-        return self.apply(verb, self)
+        return self.apply(verb, self, **details)
 
-    def bound(self, apply: Callable[[str, Job], Any]) -> Job:
+    def bound(self, apply: Callable[..., Any]) -> Job:
         """This job, able to `transition` through the client that read it."""
         self.apply = apply
         return self
@@ -108,6 +112,20 @@ class HistoryRow:
     reason: str | None
     started_at: datetime | None
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One line that a step of a job said; `stream` is where it was captured, None where it was logged."""
+
+    cursor: int
+    at: datetime
+    level: str
+    line: str
+    fields: dict[str, Any] | None
+    step: str
+    attempt: int
+    stream: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +169,34 @@ class WorkerRow:
     started_at: datetime
     seen_at: datetime
     stopping_at: datetime | None
+    drain_at: datetime | None = None
+    live: bool = True
+    running: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRow:
+    """A machine as a process that knows its code registered it; `workers` live ones know it now."""
+
+    name: str
+    version: int
+    queue: str
+    ttl: timedelta | None
+    step: str
+    input: Any
+    diagram: Any
+    redact: tuple[str, ...]
+    options: Any
+    seen_at: datetime
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list; `next` is where to go on, also after a page with nothing on it, and None at the end."""
+
+    jobs: list[Job]
+    next: int | None
 
 
 def job(row: Row) -> Job:
@@ -166,7 +212,7 @@ def job(row: Row) -> Job:
         priority=row["priority"],
         key=row["partition_key"],
         tags=tuple(row["tags"]),
-        input=json.loads(row["input"]),
+        input=_loads(row["input"]),
         output=_loads(row["result"]),
         error_code=row["error_code"],
         error=row["last_error"],
@@ -184,14 +230,38 @@ def job(row: Row) -> Job:
         worker=row["locked_by"],
         awaits=tuple(row["awaits"] or ()),
         await_until=row["await_until"],
-        machine_state=json.loads(row["machine_state"]),
+        machine_state=_loads(row["machine_state"]),
         unique=None if unique is None else bytes(unique).decode(),
         reaps=row["reaps"],
+        created_by=row["created_by"],
+        request_id=row["request_id"],
+        trace=row["trace"],
+        redact=tuple(dict.fromkeys(row["redact"] or ())),
     )
+
+
+def machine(row: Row) -> MachineRow:
+    values = dict(row)
+    for name in ("input", "diagram", "options"):
+        values[name] = json.loads(row[name])
+    return MachineRow(**{**values, "redact": tuple(row["redact"])})
 
 
 def signal(row: Row) -> SignalRow:
     return SignalRow(**{**row, "payload": json.loads(row["payload"])})
+
+
+def log_line(row: Row) -> LogRow:
+    return LogRow(
+        cursor=row["cursor"],
+        at=row["at"],
+        level=row["level"],
+        line=row["line"],
+        fields=_loads(row["fields"]),
+        step=row["step"],
+        attempt=row["attempt"],
+        stream=row["stream"],
+    )
 
 
 def _loads(text: str | None) -> Any:

@@ -15,11 +15,13 @@ from kairos.worker.executor import Executor
 from kairos.worker.flusher import Flusher
 from kairos.worker.leases import Leases
 from kairos.worker.picker import Picker
+from kairos.worker.scribe import Scribe
 from kairos.worker.settle import Settlement
 from kairos.worker.sweeper import Sweeper
 from kairos.worker.transaction import StepTransaction
 
 NAME = "drain"
+_LEASE = timedelta(hours=1)
 
 
 async def drain(app: Kairos, *, limit: int = 10_000) -> int:
@@ -39,7 +41,10 @@ class _Inline:
         self._claims: deque[Claim] = deque()
         self._leases = Leases(1000)
         self._executor = Executor(app.registry, 1, self._submit, self._commit_own, self._leases, runtime=self)
-        self._flusher = Flusher(self._store, NAME, self._leases, self._claims.appendleft, lambda _: None)
+        self._scribe = Scribe(self._store, NAME, _LEASE)
+        self._flusher = Flusher(
+            self._store, NAME, self._leases, self._claims.appendleft, lambda _: None, self._scribe
+        )
         self._sweeper = Sweeper(self._store, NAME)
         self.finished = 0
         self.load = 0
@@ -53,6 +58,8 @@ class _Inline:
                     raise RuntimeError(f"drain() ran {limit} steps and there is more: do they ever end?")
                 settlement = await self._executor.execute(self._claims.popleft(), lane)
                 self.finished += 1
+                while self._scribe.left():
+                    await self._scribe.flush()
                 if settlement is not None:
                     self._flusher.submit(settlement)
                     while await self._flusher.tick() == 0.0:
@@ -66,7 +73,7 @@ class _Inline:
     async def _find_work(self) -> bool:
         while await self._sweeper.tick() == 0.0:
             pass
-        queues = [row["name"] for row in await self._store.run(Query("list_queues"))]
+        queues = [row["name"] for row in await self._store.run(Query("list_queues", (None,)))]
         if not queues:
             return False
         picker = Picker(
@@ -76,7 +83,7 @@ class _Inline:
             1,
             self,  # type: ignore[arg-type]  # what a picker needs of an executor
             self._leases,
-            timedelta(hours=1),
+            _LEASE,
             poll=0.0,
         )
         await picker.refresh()
@@ -97,6 +104,9 @@ class _Inline:
 
     def transaction(self) -> StepTransaction:
         return StepTransaction(self._store)
+
+    def say(self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None) -> None:
+        self._scribe.say(ctx.id, ctx.lease, ctx.step, ctx.attempt, level, line, fields, stream)
 
     def _submit(self, settlement: Settlement) -> None:
         self._flusher.submit(settlement)

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from kairos import telemetry
 from kairos.errors import BadRequest, Duplicate
 from kairos.fsm.lifecycle import JobState
 from kairos.machine.call import Call, Options
@@ -69,6 +70,7 @@ def instant(options: Options, now: datetime) -> datetime:
 def insert(batch: Sequence[Call]) -> Query:
     """The insert itself, as the worker uses it too for the children of a step."""
     options = [call.options for call in batch]
+    here = telemetry.traceparent()
     ttls = [
         None if given.expires_at else call.ttl if given.ttl_by is None else given.ttl_by
         for call, given in zip(batch, options, strict=True)
@@ -94,6 +96,10 @@ def insert(batch: Sequence[Call]) -> Query:
             texts([given.reply_to[1] if given.reply_to else None for given in options]),
             texts([texts(given.tags) for given in options]),
             plain([given.max_reaps for given in options]),
+            texts([given.actor for given in options]),
+            texts([given.request_id for given in options]),
+            texts([given.trace or here for given in options]),
+            texts([texts(call.redact) if call.redact else None for call in batch]),
         ),
         pokes=frozenset(call.queue for call in batch),
     )
@@ -131,4 +137,8 @@ def _new_job(call: Call, row: Row) -> Job:
         expires_at=row["expires_at"],
         reply_to=options.reply_to[0] if options.reply_to else None,
         unique=options.unique,
+        created_by=options.actor,
+        request_id=options.request_id,
+        trace=options.trace or telemetry.traceparent(),
+        redact=call.redact,
     )

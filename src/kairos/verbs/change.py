@@ -77,12 +77,20 @@ def run_now(job_id: int, *, actor: str | None = None) -> Verb[Job]:
     return job
 
 
-def retry(job_id: int, *, step: str | None = None, ttl: timedelta | None = None) -> Verb[Job]:
+def retry(
+    job_id: int,
+    *,
+    step: str | None = None,
+    ttl: timedelta | None = None,
+    actor: str | None = None,
+    request_id: str | None = None,
+    trace: str | None = None,
+) -> Verb[Job]:
     """Make a new job from the first input of one that ended; `retry_of` names the old one.
 
     It begins at `step`, or where nobody here knows the machine, where the old one began.
     """
-    found = yield Query("retry_job", (job_number(job_id), step, ttl))
+    found = yield Query("retry_job", (job_number(job_id), step, ttl, actor, request_id, trace))
     if not found:
         raise NotFound(f"There is no job {job_id}.")
     old = found[0]
@@ -96,7 +104,7 @@ def retry(job_id: int, *, step: str | None = None, ttl: timedelta | None = None)
         )
     if old["id"] is None and old["holder"] is None:
         # Whoever held the key let go of it in between: it is free now.
-        return (yield from retry(job_id, step=step, ttl=ttl))
+        return (yield from retry(job_id, step=step, ttl=ttl, actor=actor, request_id=request_id, trace=trace))
     if old["id"] is None:
         holder = yield from get(old["holder"])
         raise Duplicate(
@@ -105,6 +113,22 @@ def retry(job_id: int, *, step: str | None = None, ttl: timedelta | None = None)
     job = yield from get(old["id"])
     yield Query("notify_queues", ([job.queue],))
     return job
+
+
+def delete(job_id: int) -> Verb[None]:
+    """Delete a job that ended, with its history, signals and logs; it is counted with what retention took."""
+    found = yield Query("delete_jobs", ([job_number(job_id)],))
+    if not found:
+        raise NotFound(f"There is no job {job_id}.")
+    if not found[0]["done"]:
+        state = found[0]["state"]
+        raise InvalidTransition(
+            f"Job {job_id} is {state}, and only a job that ended can be deleted; "
+            f"allowed now: {', '.join(can(state))}.",
+            current=state,
+            target="deleted",
+            allowed=can(state),
+        )
 
 
 def _refused(job_id: int, current: str, target: JobState) -> InvalidTransition:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from kairos.durations import Duration, duration
-from kairos.errors import BadRequest
+from kairos.errors import BadRequest, NotFound
 from kairos.machine.names import check_name, check_range
 from kairos.store.query import Query, Verb
 from kairos.store.rows import Queue, WorkerRow
 
+LIMITS = ("concurrency", "rate", "key_concurrency", "key_rate")
+
+
+# A worker says that it is there every 10 s: one that was not heard of for three of those is taken for gone.
+ALIVE = timedelta(seconds=30)
+
 
 def queues() -> Verb[list[Queue]]:
     """Every queue that has live work or settings."""
-    found = yield Query("list_queues")
+    found = yield Query("list_queues", (None,))
     return [Queue(**row) for row in found]
+
+
+def queue(name: str) -> Verb[Queue]:
+    """One queue, if it has live work or settings."""
+    check_name(name, "queue")
+    found = yield Query("list_queues", (name,))
+    if not found:
+        raise NotFound(f"There is no queue {name!r} with live work or settings.")
+    return Queue(**found[0])
 
 
 def pause(queue: str) -> Verb[Queue]:
@@ -36,10 +52,12 @@ def limit(
     rate: tuple[int, Duration] | None = None,
     key_concurrency: int | None = None,
     key_rate: tuple[int, Duration] | None = None,
+    only: Sequence[str] | None = None,
 ) -> Verb[Queue]:
     """Set a queue's limits over all workers, all of them at once; what is left out is lifted.
 
     `rate=(100, "1m")` lets a hundred jobs start a minute; the `key_` limits hold for each partition key.
+    `only` names the limits to touch, where not all are meant.
     """
     for name, number in (("concurrency", concurrency), ("key_concurrency", key_concurrency)):
         if number is not None:
@@ -48,7 +66,7 @@ def limit(
     return (
         yield from _save_queue(
             queue,
-            ["concurrency", "rate", "key_concurrency", "key_rate"],
+            list(LIMITS if only is None else only),
             concurrency=concurrency,
             rate=limits[0],
             key_concurrency=key_concurrency,
@@ -59,8 +77,25 @@ def limit(
 
 def workers() -> Verb[list[WorkerRow]]:
     """The workers that are there."""
-    found = yield Query("list_workers")
+    found = yield Query("list_workers", (None, ALIVE))
     return [WorkerRow(**row) for row in found]
+
+
+def worker(name: str) -> Verb[WorkerRow]:
+    """One worker."""
+    check_name(name, "worker")
+    found = yield Query("list_workers", (name, ALIVE))
+    if not found:
+        raise NotFound(f"There is no worker {name!r}; it may have left.")
+    return WorkerRow(**found[0])
+
+
+def drain(name: str) -> Verb[WorkerRow]:
+    """Ask a worker to finish what it runs and leave."""
+    check_name(name, "worker")
+    if not (yield Query("drain_worker", (name,))):
+        raise NotFound(f"There is no worker {name!r}; it may have left.")
+    return (yield from worker(name))
 
 
 def _save_queue(

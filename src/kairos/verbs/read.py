@@ -7,12 +7,10 @@ from typing import Any
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest, JobFailed, NotFinished, NotFound
 from kairos.fsm.lifecycle import JobState
-from kairos.machine.names import LARGEST_ID, check_name, check_range
+from kairos.machine.names import LARGEST_ID
 from kairos.store import rows
 from kairos.store.query import Pause, Query, Verb
 from kairos.store.rows import HistoryRow, Job, SignalRow
-
-_LARGEST_PAGE = 10_000
 
 
 def get(job_id: int) -> Verb[Job]:
@@ -21,28 +19,6 @@ def get(job_id: int) -> Verb[Job]:
     if not found:
         raise NotFound(f"There is no job {job_id}.")
     return rows.job(found[0])
-
-
-def list_jobs(
-    *,
-    state: JobState | str | None = None,
-    action: str | None = None,
-    queue: str | None = None,
-    key: str | None = None,
-    tag: str | None = None,
-    before: int | None = None,
-    limit: int = 50,
-) -> Verb[list[Job]]:
-    """Jobs, newest first; go on with `before` set to the last id of the page."""
-    check_range(limit, "limit", 1, _LARGEST_PAGE)
-    if before is not None:
-        check_range(before, "before", 1, LARGEST_ID)
-    for field, name in (("action", action), ("queue", queue), ("key", key), ("tag", tag)):
-        if name is not None:
-            check_name(name, field)
-    wanted = None if state is None else _state(state)
-    found = yield Query("list_jobs", (before, wanted, action, queue, key, tag, limit))
-    return [rows.job(row) for row in found]
 
 
 def history(job_id: int) -> Verb[list[HistoryRow]]:
@@ -75,15 +51,6 @@ def result(job_id: int, *, timeout: Duration | None = None) -> Verb[Any]:
         yield Pause(pause)
         waited += pause
         pause = min(pause * 1.5, 0.25)
-
-
-def _state(state: JobState | str) -> str:
-    try:
-        return JobState(state)
-    except ValueError as error:
-        raise BadRequest(
-            f"There is no state {state!r}; it is one of {', '.join(JobState)}.", field="state"
-        ) from error
 
 
 def job_number(job_id: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 
 from kairos.store.pool import AsyncStore, Connection
@@ -24,7 +24,10 @@ _NOW = timedelta(0)
 
 
 class Picker(Loop):
-    """`poll` is the floor under lost hints: no job waits longer than that to be looked at."""
+    """`poll` is the floor under lost hints: no job waits longer than that to be looked at.
+
+    Queues that `seldom` have anything are picked from only where they are known to have something.
+    """
 
     name = "picker"
 
@@ -38,8 +41,10 @@ class Picker(Loop):
         leases: Leases,
         lease: timedelta,
         poll: float,
+        seldom: Collection[str] = (),
     ) -> None:
         super().__init__()
+        self._seldom = frozenset(seldom)
         self._store = store
         self._worker = worker
         self._local = dict(queues)
@@ -85,9 +90,12 @@ class Picker(Loop):
             return self._poll  # the next commit wakes us
         hinted, self._look = self._look, False
         self._wait = self._poll
-        if hinted and time.monotonic() - self._refreshed_at >= self._poll:
-            await self.refresh()  # however busy: a limit set meanwhile must be known
-        queues = list(self._order) if hinted else self._due(await self.refresh())
+        queues = [queue for queue in self._order if queue not in self._seldom]
+        if not hinted:
+            queues = self._due(await self.refresh())
+        elif time.monotonic() - self._refreshed_at >= self._poll:
+            # However busy: a limit set meanwhile must be known.
+            queues += self._seldom.intersection(self._due(await self.refresh()))
         for queue in queues:
             room = self._room(queue)
             if room <= 0:

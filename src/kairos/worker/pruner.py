@@ -33,4 +33,5 @@ class Pruner(Loop):
         if BATCH in (jobs, ticks):
             return 0.0
         await self._store.run(Query("forget_keys"))
+        await self._store.run(Query("forget_requests", (BATCH,)))
         return self._interval

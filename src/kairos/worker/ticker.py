@@ -48,6 +48,14 @@ class Ticker:
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
+        calendars = store.settings.holidays
+
+        @lru_cache(maxsize=20_000)
+        def plan_of(sentence: str) -> Plan:
+            """The plan of a stored sentence: every anchor in it is absolute, so it means today what it meant then."""
+            return Plan.of(sentence, calendars)
+
+        self._plan_of = plan_of
 
     async def fire(self) -> bool:
         """Decide on what is due, up to a batch; answers whether there may be more."""
@@ -71,7 +79,7 @@ class Ticker:
     async def _turn(self, connection: Connection, row: Row) -> Turn | None:
         """A schedule that cannot be read here is paused for all to see; the others go on."""
         try:
-            return take_turn(row)
+            return take_turn(row, self._plan_of(row["sentence"]))
         except Exception as error:  # noqa: BLE001 (whatever is wrong with one row, it is that row's)
             why = error.message if isinstance(error, KairosError) else f"{type(error).__name__}: {error}"
             reason = f"its sentence cannot be read: {codec.printable(why, _LONGEST_REASON)}"
@@ -101,9 +109,8 @@ class Ticker:
             await self._store.run(Query("notify_queues", (queues,)))
 
 
-def take_turn(row: Row) -> Turn:
+def take_turn(row: Row, plan: Plan) -> Turn:
     """The pure part: which ticks have come since the cursor, what each policy makes of them, what is next."""
-    plan = plan_of(row["sentence"])
     now, ends_at = row["now"], row["ends_at"]
     after = row["cursor_at"]
     if row["starts_at"] is not None and row["starts_at"] > after:
@@ -134,12 +141,6 @@ def take_turn(row: Row) -> Turn:
     if row["ticks_left"] is not None and row["ticks_left"] - spent <= 0:
         next_tick_at = None
     return Turn(row, decisions, due[-1] if due else after, next_tick_at)
-
-
-@lru_cache(maxsize=20_000)
-def plan_of(sentence: str) -> Plan:
-    """The plan of a stored sentence: every anchor in it is absolute, so it means today what it meant then."""
-    return Plan.of(sentence)
 
 
 def fire_query(turns: Sequence[Turn]) -> Query:

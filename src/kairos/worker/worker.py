@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from kairos import codec
+from kairos.alarms.thresholds import Thresholds
 from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
 from kairos.machine.context import Context
@@ -21,7 +22,8 @@ from kairos.machine.registry import Registry
 from kairos.store.faults import PASSING
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query
-from kairos.worker.beat import Beat, CancelWatch, Progress
+from kairos.verbs.webhooks import ACTION, QUEUE
+from kairos.worker.beat import Beat, CancelWatch, Condition, Progress
 from kairos.worker.claim import Claim
 from kairos.worker.executor import Executor
 from kairos.worker.flusher import Flusher
@@ -32,14 +34,19 @@ from kairos.worker.logs import Log, hide_locals
 from kairos.worker.loop import Loop
 from kairos.worker.picker import MAX_BATCH, Picker
 from kairos.worker.pruner import Pruner
+from kairos.worker.scribe import Scribe
 from kairos.worker.settle import release
 from kairos.worker.sweeper import Sweeper
+from kairos.worker.tally import Tally
 from kairos.worker.transaction import StepTransaction
+from kairos.worker.watchman import Watchman
 
 log = Log("kairos.worker")
 
 # How long a database that is away may hold up the end of a worker.
 _FAREWELL = 5.0
+# What begins a hint that is meant for one worker, and not for those of a queue.
+_DRAIN = "\x02"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +92,8 @@ class Worker:
         self._open_store = store  # asked for at the start: the app may not be open yet
         self._registry = registry
         self._tasks: list[asyncio.Task[Any]] = []
+        self._leaving: asyncio.Task[None] | None = None
+        self.left = asyncio.Event()  # set once it has left because it was asked to
 
     async def __aenter__(self) -> Worker:
         await self.start()
@@ -103,8 +112,13 @@ class Worker:
         if self._prepare is not None:
             await self._prepare()
         queues = settings.local_limits
+        # Besides its own it serves Kairos' queue, where it knows what is done there.
+        errands = frozenset({QUEUE}) if self._registry.find(ACTION, 1) is not None else frozenset()
+        errands -= queues.keys()
+        queues |= dict.fromkeys(errands)
         lease = duration(settings.lease, "lease")
         poll = duration(settings.poll, "poll").total_seconds()
+        retention = duration(settings.retention, "retention")
         # Room for the running steps and for what is claimed ahead of them or not yet committed.
         self._leases = Leases(settings.concurrency + 8 * MAX_BATCH)
         self.progress_loop = Progress(store)
@@ -118,9 +132,18 @@ class Worker:
             on_death=_loud,
         )
         self.picker = Picker(
-            store, self.name, queues, settings.concurrency, self.executor, self._leases, lease, poll
+            store,
+            self.name,
+            queues,
+            settings.concurrency,
+            self.executor,
+            self._leases,
+            lease,
+            poll,
+            seldom=errands,
         )
-        self.flusher = Flusher(store, self.name, self._leases, self._go_on, self.picker.settled)
+        self.scribe = Scribe(store, self.name, lease)
+        self.flusher = Flusher(store, self.name, self._leases, self._go_on, self.picker.settled, self.scribe)
         self.flusher.failed = self.picker.failed  # type: ignore[method-assign]
         self._beat = Beat(
             store,
@@ -128,19 +151,27 @@ class Worker:
             list(queues),
             sorted({machine.name for machine in self._registry}),
             settings.concurrency,
+            sorted(f"{machine.name}@{machine.version}" for machine in self._registry),
+            retention,
+            self._condition,
+            self._asked_to_leave,
         )
-        self._listener = Listener(store, frozenset(queues), self.picker.look, self.request_stop)
+        hints = {**dict.fromkeys(queues, self.picker.look), f"{_DRAIN}{self.name}": self._beat.wake}
+        self._listener = Listener(store, hints, self.request_stop)
         self._guardian = Guardian(
             store, self.name, self._leases, lease.total_seconds(), self._lost, self._cancel_all
         )
         loops: list[Loop] = [
             self._beat,
             self.flusher,
+            self.scribe,
             self._listener,
             self.progress_loop,
             CancelWatch(store, self.executor, self.request_stop),
             Sweeper(store, self.name, freed=self.picker.look),
-            Pruner(store, duration(settings.retention, "retention")),
+            Pruner(store, retention),
+            Watchman(store, Thresholds.of(store.settings.alarm_after)),
+            Tally(store),
             self.picker,
         ]
         await self._guardian.start()  # before anything is picked
@@ -152,8 +183,19 @@ class Worker:
 
     async def stop(self) -> None:
         """Stop picking, finish or give back what was picked, and leave."""
-        if not self._tasks:
-            return
+        if self._leaving is not None:
+            await self._leaving
+        elif self._tasks:
+            await self._stop()
+
+    def _asked_to_leave(self) -> None:
+        """Somebody asked over the database: stop as if told here, and say so to whoever waits for `left`."""
+        if self._leaving is None:
+            log.info("asked to leave: what runs may finish", worker=self.name)
+            self._leaving = asyncio.create_task(self._stop(), name="leaving")
+            self._leaving.add_done_callback(lambda task: self.left.set())
+
+    async def _stop(self) -> None:
         self.picker.stopped = True
         self._beat.say_stopping()
         self._give_back()
@@ -165,6 +207,9 @@ class Worker:
                 await self.picker.at_rest()
                 self._give_back()
                 settled = await self.flusher.drained()
+                await self.scribe.drained()
+        if lines := self.scribe.left():
+            log.error("lines were not stored before the worker had to leave", lines=lines)
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.remove_done_callback(_loud)
@@ -175,6 +220,9 @@ class Worker:
         log.info(
             "worker stopped", worker=self.name, committed=self.flusher.committed, stale=self.flusher.stale
         )
+
+    def _condition(self) -> Condition:
+        return Condition(self.executor.unknown, self.flusher.stale, self._listener.hears)
 
     def _give_back(self) -> None:
         for claim in self.executor.take_back():
@@ -204,6 +252,10 @@ class Worker:
 
     def transaction(self) -> StepTransaction:
         return StepTransaction(self._store)
+
+    def say(self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None) -> None:
+        """Keep what a step said; here at once, since an outcome waits for the lines that were said before it."""
+        self.scribe.say(ctx.id, ctx.lease, ctx.step, ctx.attempt, level, line, fields, stream)
 
     def request_stop(self, job_id: int) -> None:
         """Tell a running step that its job was cancelled."""

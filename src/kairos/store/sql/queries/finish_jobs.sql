@@ -18,9 +18,11 @@ with outcome as materialized (
   from outcome o
   where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $4::text
     and (select count(*) from ordered) >= 0
-  returning g.id, g.status, g.lease, g.partition_key, g.step, g.attempt, g.picked_at
+  returning g.id, g.status, g.lease, g.partition_key, g.step, g.attempt, g.picked_at,
+    nullif(g.eligible_at, g.picked_at) as due_at
 ), recorded as (
-  insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, started_at, at)
-  select s.id, 'done', 'running', 'success', s.step, s.attempt, $4::text, s.picked_at, kairos.now() from settled s
+  insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, started_at, at, due_at)
+  select s.id, 'done', 'running', 'success', s.step, s.attempt, $4::text, s.picked_at, kairos.now(), s.due_at
+  from settled s
 )
 select s.id, s.status::text as status, s.lease, s.partition_key from settled s

@@ -19,17 +19,18 @@ with outcome as materialized (
     updated_at = kairos.now()
   from outcome o
   where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $10
-  returning g.id, g.status, g.partition_key, o.ran, o.attempt, o.error, g.cancel_reason, g.picked_at
+  returning g.id, g.status, g.partition_key, o.ran, o.attempt, o.error, g.cancel_reason, g.picked_at,
+    nullif(g.eligible_at, g.picked_at) as due_at
 ), consumed as (
   update kairos.signals s set consumed_at = kairos.now()
   where cardinality($9::bigint[]) > 0
     and s.id = any ($9::bigint[]) and s.target_id in (select parked.id from parked)
 ), recorded as (
-  insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, reason, started_at, at)
+  insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, reason, started_at, at, due_at)
   select p.id, case when p.status = 'cancelled' then 'yield' else 'await' end, 'running',
          case when p.status = 'cancelled' then 'cancelled' else 'waiting' end,
          p.ran, p.attempt, $10, case when p.status = 'cancelled' then coalesce(p.cancel_reason, p.error) else p.error end,
-         p.picked_at, kairos.now()
+         p.picked_at, kairos.now(), p.due_at
   from parked p
 )
 select p.id, p.status::text as status, p.partition_key from parked p

@@ -33,11 +33,13 @@ with due as materialized (
     attempt = g.attempt + 1, reaps = g.reaps + 1,
     locked_by = null, lease_expires_at = null, updated_at = kairos.now()
   from lost where g.id = lost.id
-  returning g.id, g.status, g.queue, g.step, g.attempt, g.partition_key, g.last_error, lost.locked_by, g.picked_at
+  returning g.id, g.status, g.queue, g.step, g.attempt, g.partition_key, g.last_error, lost.locked_by, g.picked_at,
+    nullif(g.eligible_at, g.picked_at) as due_at
 ), recorded as (
-  insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, actor, reason, started_at, at)
+  insert into kairos.history
+    (job_id, verb, from_state, to_state, step, attempt, worker, actor, reason, started_at, at, due_at)
   select r.id, row.verb, 'running', row.to_state, r.step, r.attempt - 1, r.locked_by, $3, row.reason, r.picked_at,
-         kairos.now()
+         kairos.now(), r.due_at
   from reaped r
   cross join lateral (values (
     case r.status when 'failed' then 'stop' when 'cancelled' then 'yield' else 'reap' end,

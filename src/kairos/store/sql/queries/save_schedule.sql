@@ -1,5 +1,6 @@
 -- save_schedule: makes a schedule or edits one; an edit that changes what fires or when raises its generation.
 -- Guard: an unchanged one keeps its generation, its cursor and its anchors: the same words mean what they meant.
+-- Where $24 is given, it is still the generation (0: there is none), or nothing happens.
 insert into kairos.schedules as s (
   name, intent, tz, fsm, fsm_version, step, state, queue, priority, partition_key, ttl, tags,
   overlap, catch_up, catch_up_within, jitter, starts_at, ends_at, count, ticks_left,
@@ -27,4 +28,5 @@ where (s.intent, s.tz, s.fsm, s.fsm_version, s.step, s.state, s.queue, s.priorit
        excluded.queue, excluded.priority, excluded.partition_key, excluded.ttl, excluded.tags, excluded.overlap,
        excluded.catch_up, excluded.catch_up_within, excluded.jitter, excluded.starts_at, excluded.ends_at,
        excluded.count)
+  and ($24::int is null or s.generation = $24::int)
 returning s.name, s.generation

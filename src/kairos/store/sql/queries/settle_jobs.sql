@@ -9,8 +9,8 @@ with outcome as materialized (
   from unnest(
     $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::int[], $6::text::text[],
     $7::text::text[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::boolean[],
-    $15::text::bigint[]
-  ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead, picked)
+    $15::text::bigint[], $16::text::timestamptz[]
+  ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead, picked, due_at)
 ), ordered as materialized (
   -- Where jobs reply to others, or a schedule cancels its own, two commits may want the same rows: then all take
   -- them in the order of ids. To look whether any do is two probes a batch; the locks would add a fifth to its price.
@@ -56,7 +56,7 @@ with outcome as materialized (
   where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $14
     and (select count(*) from ordered) >= 0
   returning g.id, g.status, g.lease, g.partition_key,
-    o.verb, o.goes_on, o.ran, o.attempt, o.delay, o.error, g.cancel_reason,
+    o.verb, o.goes_on, o.ran, o.attempt, o.delay, o.error, o.due_at, g.cancel_reason,
     coalesce(timestamptz 'epoch' + o.picked * interval '1 microsecond', g.picked_at) as picked_at
 ), consumed as (
   update kairos.signals s set consumed_at = kairos.now()
@@ -64,7 +64,7 @@ with outcome as materialized (
     and s.id = any ($13::bigint[]) and s.target_id in (select settled.id from settled)
 ), recorded as (
   insert into kairos.history
-    (job_id, verb, from_state, to_state, step, attempt, worker, reason, started_at, at)
+    (job_id, verb, from_state, to_state, step, attempt, worker, reason, started_at, at, due_at)
   select s.id,
     case when s.status = 'cancelled' then 'yield' when s.verb = 'retry' then 'fail' else s.verb end,
     'running',
@@ -72,7 +72,7 @@ with outcome as materialized (
          when not s.goes_on then kairos.job_state(s.status, s.picked_at, s.picked_at)
          when s.verb = 'replay' then 'scheduled' else 'pending' end,
     s.ran, s.attempt, $14, case when s.status = 'cancelled' then coalesce(s.cancel_reason, s.error) else s.error end,
-    s.picked_at, kairos.now()
+    s.picked_at, kairos.now(), s.due_at
   from settled s
   -- Handed back for the same reason again and again, as a job that no worker knows: said once.
   where s.verb <> 'release' or s.error is distinct from (
@@ -80,7 +80,7 @@ with outcome as materialized (
   union all
   -- An automatic retry passes through `failed` inside this commit: its second row.
   select s.id, 'retry', 'failed', 'scheduled',
-    s.ran, s.attempt, $14, null, null, kairos.now()
+    s.ran, s.attempt, $14, null, null, kairos.now(), null
   from settled s
   where s.verb = 'retry' and s.status <> 'cancelled'
 )

@@ -2,10 +2,13 @@
 -- Guard: the schedule is there.
 insert into kairos.gen_durable (
   fsm, fsm_version, step, state, queue, priority, partition_key, ordered, eligible_at, expires_at, ttl, tags, schedule,
-  inserted_at, updated_at
+  redact, inserted_at, updated_at
 )
 select s.fsm, s.fsm_version, s.step, s.state, s.queue, s.priority,
   case when s.overlap = 'queue' then coalesce(s.partition_key, 'schedule:' || s.name) else s.partition_key end,
-  s.overlap = 'queue', kairos.now(), kairos.now() + s.ttl, s.ttl, s.tags, s.name, kairos.now(), kairos.now()
-from kairos.schedules s where s.name = $1::text
+  s.overlap = 'queue', kairos.now(), kairos.now() + s.ttl, s.ttl, s.tags, s.name,
+  nullif(m.redact, '{}'), kairos.now(), kairos.now()
+from kairos.schedules s
+left join kairos.machines m on m.name = s.fsm and m.version = s.fsm_version
+where s.name = $1::text
 returning id, queue
