@@ -17,6 +17,7 @@ import kairos
 from kairos import Context, Done, Kairos, Next, SyncKairos, step
 from kairos.embedded import Server
 from kairos.errors import DatabaseUnavailable
+from kairos.store import pool
 
 
 def declare(app: Kairos) -> None:
@@ -167,6 +168,18 @@ async def test_a_database_that_becomes_read_only_is_waited_out(database):
             admin.execute(end, [name])
             await until(lambda: patiently(app.run_now, job.id))
             assert (await ended(app, job.id)).state == "success"
+
+
+async def test_an_app_closes_although_postgres_still_owes_it_an_answer(database, monkeypatch):
+    monkeypatch.setattr(pool, "_FAREWELL", 0.2)
+    app = Kairos(database)
+    await app.open()
+    async with app.store.connection() as connection:
+        asking = asyncio.create_task(connection.execute("select pg_sleep(3600)"))
+        await asyncio.sleep(0)
+        await app.close()  # would wait for the connection, or for the answer
+    with pytest.raises(Exception, match=r"closed|terminated"):
+        await asking
 
 
 def test_no_part_of_the_worker_or_the_store_reads_the_clock_of_its_machine():

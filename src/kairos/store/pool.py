@@ -31,6 +31,8 @@ _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit
 # Our statements are short: one without an answer for so long went into a network that lost it.
 PATIENCE = 60.0
 _READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean"
+# How long a pool waits for its connections when it is closed.
+_FAREWELL = 5.0
 # A deadlock is a bug to be counted, but never one to lose work over.
 _TRIES = 5
 # A NOTIFY inside a transaction that inserts would make all commits wait for each other.
@@ -68,12 +70,17 @@ class AsyncStore:
             raise unreachable(error) from error
 
     async def close(self) -> None:
-        if self._hasty is not None:
-            hasty, self._hasty = self._hasty, None
-            await hasty.close()
-        if self._pool is not None:
-            pool, self._pool = self._pool, None
-            await pool.close()
+        """Say goodbye to Postgres, or hang up on one that does not answer."""
+        hasty, self._hasty = self._hasty, None
+        pool, self._pool = self._pool, None
+        for each in (hasty, pool):
+            if each is None:
+                continue
+            try:
+                async with asyncio.timeout(_FAREWELL):
+                    await each.close()
+            except UNAVAILABLE:
+                each.terminate()
 
     async def connect(self, url: str | None = None) -> asyncpg.Connection:
         """A connection of one's own, outside the pool."""

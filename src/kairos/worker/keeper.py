@@ -89,13 +89,13 @@ class Keeper:
             _say({"lost": lost, "cancelled": cancelled})
 
     def hand_back(self) -> None:
-        """Give the dead worker's jobs to the others; while the database is away, try for as long as a lease.
+        """Give the dead worker's jobs to the others; while the database is away, try for a lease or a minute.
 
         What it had not begun yet is merely released. A row that a last statement of the worker still has
         locked is passed over, so a second look follows.
         """
         begun = [job for job, _, begun in _SLOT.iter_unpack(self.memory[:]) if begun]
-        deadline = time.monotonic() + self.lease.total_seconds()
+        deadline = time.monotonic() + min(self.lease.total_seconds(), 60.0)
         looks = 0
         while looks < _LAST_LOOKS and time.monotonic() < deadline:
             try:
