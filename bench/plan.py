@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from bench import cost as costs
-from bench import drains, intent, limit, measures, streams
+from bench import drains, intent, limit, measures, service, streams
 from bench.backlog import backlog
 from bench.database import Databases
 from bench.peer import Peer
@@ -104,6 +104,15 @@ def stream(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     }
 
 
+def http(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
+    """The service: one job a request at 300 a second, a hundred a request, and lists of a large table."""
+    return {
+        "post": service.requests(databases, size.requests, 300),
+        "batch": service.batches(databases, size.requests),
+        "lists": service.lists(databases, 40),
+    }
+
+
 def schedules(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     """Reading intent, and many schedules due at one instant."""
     return {"reading": intent.reading(50), "firing": intent.firing(databases, size.schedules)}
@@ -115,6 +124,7 @@ PARTS: dict[str, Callable[[Databases, Size, Sequence[Peer]], Figures]] = {
     "latency": latency,
     "steps": steps,
     "cost": cost,
+    "http": http,
     "stream": stream,
     "schedules": schedules,
     "backlog": lambda databases, size, peers: backlog(databases, size),

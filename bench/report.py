@@ -12,7 +12,7 @@ COLUMNS = ("kairos", "floor", "ratio", "limit", "own statements")
 
 def print_report(figures: dict[str, Any]) -> None:
     console = Console(width=150) if not Console().is_terminal else Console()
-    for table in (_main(figures), *(make(figures) for make in (_backlog, _stream, _schedules, _cost))):
+    for table in (_main(figures), *(make(figures) for make in (_backlog, _http, _stream, _schedules, _cost))):
         if table is not None and table.row_count:
             console.print(table)
     if machine := figures.get("machine"):
@@ -78,6 +78,18 @@ def _stream(figures: dict[str, Any]) -> Table | None:
     table = Table("", "p50", "p95", "p99", title="A line from a step to a reader, ms")
     for name, row in figures["stream"].items():
         table.add_row(name, *(_number(row[share]) for share in ("p50", "p95", "p99")))
+    return table
+
+
+def _http(figures: dict[str, Any]) -> Table | None:
+    if "http" not in figures:
+        return None
+    found = figures["http"]
+    table = Table("", "p50", "p95", "p99", title="Over HTTP, one process of the service")
+    table.add_row("POST /api/jobs, 300 a second, ms", *map(_number, found["post"].values()))
+    table.add_row("POST /api/jobs/batch of 100, jobs/s", _number(found["batch"]), "", "")
+    for name, wait in found["lists"].items():
+        table.add_row(f"GET /api/jobs by {name}, ms", "", _number(wait), "")
     return table
 
 

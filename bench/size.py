@@ -21,6 +21,7 @@ class Size:
     sleeping: int = 1_000
     quiet: float = 15.0  # seconds of an idle worker
     lines: int = 1_000  # that a step says while others listen
+    requests: float = 10.0  # seconds of requests over HTTP
     schedules: int = 10_000
     scale: float = 1.0  # of the backlogs
     backlog_rounds: int = 3
@@ -38,6 +39,7 @@ QUICK = Size(
     machines=1_000,
     quiet=8.0,
     lines=300,
+    requests=4.0,
     schedules=3_000,
     scale=0.1,
     backlog_rounds=1,

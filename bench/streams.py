@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import socket
 import sys
 import time
 
+import structlog
 import uvloop
 
 from bench.database import Databases
@@ -61,6 +63,8 @@ async def _read(port: int, job: int) -> list[float]:
 
 
 async def main() -> None:
+    # A line for each request would fill the pipe that nobody reads.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     settings = ServiceSettings(open=True, port=0)
     listening: socket.socket = listen(settings.host, 0)
     async with app:

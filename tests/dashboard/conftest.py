@@ -1,4 +1,4 @@
-"""One `kairos dev` and one browser for all tests of a process; a page that notes whatever should not happen."""
+"""One `kairos dev` for a process, one browser for a module, and pages that note whatever should not happen."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ document.addEventListener('securitypolicyviolation', (event) =>
 """
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests are spread by group, all of these share one process, one site and one browser."""
-    for item in items:
-        if "tests/dashboard" in item.path.as_posix():
-            item.add_marker(pytest.mark.xdist_group("dashboard"))
-
-
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
+def chromium() -> str:
+    """The browser's program."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip(f"no browser is installed: none of {', '.join(NAMES)}")
-    with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    return found
 
 
 @pytest.fixture(scope="session")
-def site(browser: Any) -> Iterator[Site]:
+def site(chromium: str) -> Iterator[Site]:
     site = Site(temporary_directory("kairos-dashboard-"))
     yield site
     site.close()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    """Closed with its module: while it is open this process has a running event loop, and no async test can run."""
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def wire(site: Site) -> Iterator[Wire]:
     wire.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def signed_in(browser: Any, site: Site) -> dict[str, Any]:
     """What a browser remembers of a sign-in."""
     context = browser.new_context(base_url=site.url)
