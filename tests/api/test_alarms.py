@@ -116,6 +116,8 @@ async def test_a_webhook_is_made_listed_changed_tested_and_removed(
     test = await http.post(f"/api/webhooks/{hook['id']}/test")
     assert test.status_code == 202
     schemas.WebhookTest.model_validate_json(test.content)
+    made = (await http.get(f"/api/jobs/{test.json()['job']}")).json()["job"]
+    assert (made["createdBy"], made["requestId"]) == ("local", test.json()["requestId"])
     async with app.worker(poll=0.1):
         await ended(app, test.json()["job"])
     (sent,) = receiver.received

@@ -171,3 +171,75 @@ async def test_nobody_listening_costs_nothing(app: Kairos, served: Served) -> No
     ear.close()
     await until(lambda: hub._poller.done())
     assert (hub._feed, hub._pulse, hub._jobs, hub.slots.active) == (None, None, {}, 0)
+
+
+async def test_a_reader_begins_when_it_comes_though_others_have_read_before_and_somebody_writes(
+    app: Kairos, served: Served
+) -> None:
+    hub = await _hub(served)
+    first = await started(served)
+    await cancelled_jobs(app, 1)
+    await first.events(1)
+    first.close()
+    await until(lambda: hub._feed is None)
+    await cancelled_jobs(app, 3)  # nobody reads these
+    late = await app.run(verbs.enqueue(call()))
+    held = await asyncpg.connect(app.store.url)
+    try:
+        await held.execute("begin")
+        await app.on(held).cancel(late.id)
+        ear = await listen(served.port, "/api/events")
+        turns = hub.turns
+        await until(lambda: hub.turns > turns + 3)
+        during = await cancelled_jobs(app, 1)
+        await held.execute("commit")
+    finally:
+        await held.close()
+    after = await cancelled_jobs(app, 1)
+    assert [event.data["job"] for event in await ear.events(2)] == during + after
+    ear.close()
+
+
+def test_a_transaction_that_stays_open_does_not_make_the_marks_grow() -> None:
+    from kairos.api.marks import Marks
+
+    marks = Marks()
+    for number in range(1, 1001):
+        marks.add(number, frozenset({"long", f"short{number}", f"short{number - 1}"}))
+        assert len(marks._open) <= 3
+    assert (marks.known, marks.decided) == (False, 0)
+    marks.add(1001, frozenset({"short1000"}))
+    assert (marks.known, marks.decided) == (True, 999)  # who wrote at 1000 writes still
+    marks.add(1001, frozenset())
+    assert marks.decided == 1001
+
+
+async def test_a_stream_ends_when_its_key_is_revoked_or_its_session_is_over(
+    app: Kairos, served: Served
+) -> None:
+    from kairos.verbs.keys import add_key, revoke_key
+
+    hub = await _hub(served)
+    hub.pace.heartbeat = 0.05
+    key, token = await app.run(add_key("Ada", ["read"]))
+    _, other = await app.run(add_key("Bob", ["read"]))
+    job = await app.run(verbs.enqueue(call()))
+    served.service.access.forget()
+    paths = ("/api/events", "/api/events?summary=true", f"/api/jobs/{job.id}/events")
+    ears = [await listen(served.port, path, Authorization=f"Bearer {token}") for path in paths]
+    stays = await listen(served.port, "/api/events", Authorization=f"Bearer {other}")
+    signed_in = await served.http.post("/api/session", json={"key": other})
+    cookie = f"kairos_session={served.http.cookies['kairos_session']}"
+    page = await listen(served.port, "/api/events", Cookie=cookie)
+    await app.run(revoke_key(key.id))  # elsewhere: here it is remembered for a while
+    for ear in ears:
+        assert [event.name for event in await ear.rest()] in ([], ["status"])
+        ear.close()
+    csrf = {"X-CSRF-Token": signed_in.json()["session"]["csrf"], "Origin": served.url}
+    assert (await served.http.delete("/api/session", headers=csrf)).status_code == 200
+    assert await page.rest() == []
+    (gone,) = await cancelled_jobs(app, 1)
+    event = await stays.event()
+    assert event is not None and event.data["job"] == gone
+    stays.close()
+    page.close()

@@ -168,6 +168,29 @@ async def test_each_key_has_a_rate_of_its_own_and_is_told_when_to_go_on(serve: S
         assert [(await served.http.get("/healthz")).status_code for _ in range(5)] == [200] * 5
 
 
+async def test_keys_that_are_none_cost_no_statements_past_the_rate_of_their_address(
+    serve: Serve, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, token = await app.run(verbs.add_key("a", ["read"]))
+    looked: list[str] = []
+
+    def holder(token: str) -> Any:
+        looked.append(token)
+        return verbs.holder(token)
+
+    monkeypatch.setattr("kairos.api.access.holder", holder)
+    async with (
+        serve(rate=0.01, burst=3) as served,
+        served.as_key(token) as known,
+        served.as_key("kr_0_no") as no,
+    ):
+        assert (await known.get("/api/session")).status_code == 200
+        answers = [(await no.get("/api/session")).status_code for _ in range(5)]
+        assert answers == [401, 401, 401, 429, 429]
+        assert looked == [token, *["kr_0_no"] * 3]
+        assert (await known.get("/api/session")).status_code == 200  # it is remembered, and has its own rate
+
+
 @pytest.mark.parametrize(("later", "taken"), [(0.0999, 0), (0.1, 1), (0.2, 2), (99.0, 5)])
 def test_a_bucket_fills_at_its_rate_and_no_further_than_its_size(later: float, taken: int) -> None:
     now = [1000.0]

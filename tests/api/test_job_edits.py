@@ -135,7 +135,7 @@ async def test_no_length_of_time_is_too_long_to_be_answered(
     http: httpx2.AsyncClient, app: Kairos, ttl: Any
 ) -> None:
     """An end after the year 9999 is one that no calendar here can hold."""
-    far = "9999-12-31T00:00:00Z"
+    far = "9998-12-31T00:00:00Z"
     job = (await app.action("send").options(delay=60).enqueue()).id
     answers = [
         await edit(http, job, runAt=far, ttl=ttl),
@@ -219,3 +219,15 @@ async def test_a_signal_that_makes_no_sense_is_refused(
 ) -> None:
     job = (await app.action("order").enqueue()).id
     assert (await http.post(f"/api/jobs/{job}/signals", json=body)).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "9999-01-01T00:00:00Z"]
+)
+@pytest.mark.parametrize("field", ["runAt", "expiresAt"])
+async def test_the_ends_of_the_calendar_are_refused(
+    http: httpx2.AsyncClient, app: Kairos, field: str, at: str
+) -> None:
+    """To a driver they are infinities, which no worker could wait for."""
+    answer = await edit(http, (await app.action("send").options(delay=60).enqueue()).id, **{field: at})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "INVALID")

@@ -293,3 +293,24 @@ async def test_one_bad_job_of_a_batch_is_named_and_none_is_stored(
 async def test_a_batch_has_one_to_a_thousand_jobs(http: httpx2.AsyncClient, count: int, status: int) -> None:
     answer = await http.post("/api/jobs/batch", json={"jobs": [{"action": "fail"}] * count})
     assert answer.status_code == status
+
+
+async def test_nobody_who_asks_speaks_in_the_name_of_kairos(app: Kairos, http: httpx2.AsyncClient) -> None:
+    @app.job
+    async def plain() -> None: ...
+
+    async with app.worker():
+        pass  # it has registered what it can do, deliveries among it
+    event = {"id": "1-1-raised", "type": "alarm.raised", "at": None, "alarm": None}
+    forged = {"action": "kairos.webhook", "input": {"webhook": 1, "event": event}}
+    taken = {"action": "plain", "unique": "kairos.webhook:1-1-raised", "uniqueScope": "ever"}
+    for path, body, field in (
+        ("/api/jobs", forged, "action"),
+        ("/api/jobs/batch", {"jobs": [{"action": "plain"}, forged]}, "jobs[1].action"),
+        ("/api/jobs", taken, "unique"),
+        ("/api/jobs/batch", {"jobs": [taken]}, "jobs[0].unique"),
+        ("/api/schedules", {**forged, "name": "x", "when": "every hour"}, "action"),
+    ):
+        answer = await http.post(path, json=body)
+        assert (answer.status_code, answer.json()["error"]["details"]["field"]) == (422, field), answer.text
+    assert (await http.get("/api/jobs")).json()["jobs"] == []

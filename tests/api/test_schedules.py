@@ -129,6 +129,65 @@ async def test_an_edit_changes_what_it_names_and_nothing_else(http: httpx2.Async
     assert (edited["count"], edited["when"]) == (None, "every day at 7am")
 
 
+async def test_an_edit_keeps_what_is_hidden_inside_of_something_else(
+    app: Kairos, http: httpx2.AsyncClient
+) -> None:
+    @app.job(redact=["card.number", "keys.secret"])
+    async def pay(ctx: Context, card: dict[str, Any], keys: list[dict[str, Any]], day: str = "") -> None: ...
+
+    stored = {
+        "card": {"number": "4111", "name": "Ada"},
+        "keys": [{"secret": "a"}, {"secret": "b"}],
+        "day": "",
+    }
+    await make(http, action="pay", input=stored)
+    shown = (await http.get("/api/schedules/nightly")).json()["schedule"]["input"]
+    assert (shown["card"]["number"], shown["keys"]) == ("[redacted]", [{"secret": "[redacted]"}] * 2)
+    answer = await http.patch("/api/schedules/nightly", json={"input": {**shown, "day": "friday"}})
+    assert answer.status_code == 200, answer.text
+    assert (await app.schedules.get("nightly")).input == {**stored, "day": "friday"}
+    for changed, field in (
+        ({"keys": shown["keys"][:1]}, "input.keys[0].secret"),  # of which of the two?
+        ({"keys": [*shown["keys"], {"secret": "[redacted]"}]}, "input.keys[0].secret"),
+    ):
+        answer = await http.patch("/api/schedules/nightly", json={"input": {**shown, **changed}})
+        assert (answer.status_code, answer.json()["error"]["details"]["field"]) == (422, field)
+    await make(http, name="bare", action="pay", input={**stored, "card": {}})
+    answer = await http.patch("/api/schedules/bare", json={"input": shown})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["details"]["field"]) == (422, "input.card.number")
+    assert (await app.schedules.get("nightly")).input == {**stored, "day": "friday"}
+
+
+async def test_what_is_hidden_does_not_move_to_an_action_that_would_show_it(
+    app: Kairos, http: httpx2.AsyncClient
+) -> None:
+    @app.job
+    async def shows(ctx: Context, day: str = "", token: str = "") -> None: ...
+
+    await make(http, input={"day": "monday", "token": "secret"})
+    shown = (await http.get("/api/schedules/nightly")).json()["schedule"]["input"]
+    for changes, field in (({}, "input"), ({"input": shown}, "input.token")):
+        answer = await http.patch("/api/schedules/nightly", json={"action": "shows", **changes})
+        assert (answer.status_code, answer.json()["error"]["details"]["field"]) == (422, field)
+    given = {"action": "shows", "input": {"day": "monday", "token": "mine"}}
+    assert (await http.patch("/api/schedules/nightly", json=given)).status_code == 200
+
+
+async def test_a_job_that_was_triggered_or_backfilled_tells_who_asked_and_by_which_request(
+    http: httpx2.AsyncClient,
+) -> None:
+    await make(http, when="every day at 9am")
+    past = {"start": "2026-01-01T00:00:00Z", "end": "2026-01-03T00:00:00Z"}
+    triggered = (await http.post("/api/schedules/nightly/trigger")).json()
+    backfilled = (await http.post("/api/schedules/nightly/backfill", json=past)).json()
+    assert len(backfilled["jobs"]) == 2
+    for answer, jobs in ((triggered, [triggered["job"]]), (backfilled, backfilled["jobs"])):
+        for made in jobs:
+            job = (await http.get(f"/api/jobs/{made['id']}")).json()["job"]
+            assert (job["createdBy"], job["requestId"]) == ("local", answer["requestId"])
+
+
 async def test_an_edit_checks_new_arguments_and_keeps_what_is_hidden(
     app: Kairos, http: httpx2.AsyncClient
 ) -> None:

@@ -188,3 +188,13 @@ async def test_a_key_that_is_sent_along_goes_before_the_cookie(
 async def _rows(app: Kairos, sql: str, *params: Any) -> list[Any]:
     async with app.store.connection() as connection:
         return list(await connection.fetch(sql, *params))
+
+
+async def test_a_cookie_of_somebody_else_that_no_standard_allows_hides_nothing(
+    served: Served, browser: Browser
+) -> None:
+    mine = served.http.cookies["kairos_session"]
+    async with httpx2.AsyncClient(base_url=served.url) as bare:
+        for other in ('prefs={"a": [1, 2]}', "x[y]=1", "=", "a,b=c d"):
+            headers = {"Cookie": f"{other}; kairos_session={mine}"}
+            assert (await bare.get("/api/session", headers=headers)).status_code == 200, other

@@ -12,6 +12,7 @@ from tests.worker.world import PATIENCE, ended, fetch, until, verbs, working
 
 from kairos import Context, Done, Next, step
 from kairos.errors import ConfigError
+from kairos.store.query import Query
 from kairos.testing import Clock, drain
 from kairos.worker.pruner import Pruner
 
@@ -233,3 +234,59 @@ async def test_the_rate_of_keys_holds_from_the_first_pick_of_a_worker_into_a_bac
             while len(await app.jobs(state="success", limit=1000)) < 150:
                 await asyncio.sleep(0.01)
         assert len(await app.jobs(state="success", limit=1000)) == 150
+
+
+async def test_a_queue_that_seldom_has_anything_is_served_however_busy_the_others_are(app):
+    """Hints come faster than the worker looks around."""
+
+    @app.job(queue="kairos")
+    async def rare() -> str:
+        return "done"
+
+    async with working(app, queues=["default"]) as worker:
+        hints = asyncio.create_task(_hint(worker.picker.look))
+        try:
+            await asyncio.sleep(0)
+            job = await rare.enqueue()
+            assert (await ended(app, job.id)).state == "success"
+        finally:
+            hints.cancel()
+
+
+async def _hint(look: Any) -> None:
+    while True:
+        look()
+        await asyncio.sleep(0.005)
+
+
+async def test_an_instant_further_than_any_interval_ends_no_loop(app):
+    @app.job
+    async def work() -> None: ...
+
+    async with working(app):
+        later = await work.options(delay="2d", ttl="2d").enqueue()
+        never = "update kairos.gen_durable set {0} = 'infinity' where id = $1 returning id"
+        await fetch(app, never.format("expires_at"), later.id)
+        await fetch(app, never.format("eligible_at"), (await work.options(delay="2d").enqueue()).id)
+        assert [row["wait"] for row in await app.store.run(Query("next_due", (["default"],)))] == [
+            timedelta(1)
+        ]
+        assert (await app.store.run(Query("agenda")))[0]["expire"] == timedelta(1)
+        assert (await ended(app, (await work.enqueue()).id)).state == "success"
+
+
+async def test_retention_goes_on_until_the_last_old_request_and_asks_for_less_after_a_failure(app):
+    async with app:
+        expired = """
+            insert into kairos.idempotency (caller, key, fingerprint, expires_at)
+            select 'me', n::text, '', now() from generate_series(1, 2500) as n
+        """
+        await fetch(app, expired)
+        pruner = Pruner(app.store, timedelta(days=7))
+        assert [await pruner.tick() for _ in range(3)] == [0.0, 0.0, 60.0]
+        assert await fetch(app, "select 1 from kairos.idempotency") == []
+        for _ in range(6):
+            pruner.failed(TimeoutError())
+        await fetch(app, expired)
+        assert await pruner.tick() == 0.0
+        assert len(await fetch(app, "select 1 from kairos.idempotency")) == 2499

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog.testing
 from tests.worker.programs import chatter
 from tests.worker.world import ended, reaches, until, working
 
@@ -83,6 +84,21 @@ async def test_a_step_in_a_process_that_is_not_captured_keeps_only_what_it_logs(
             await ended(app, job.id)
         assert [row.line for row in await app.logs(quiet.id)] == ["kept"]
         assert [row.line for row in await app.logs(broken.id)] == ["ValueError: in the other process"]
+
+
+async def test_a_thread_left_behind_in_a_process_does_not_speak_for_the_next_job(app: Kairos) -> None:
+    with structlog.testing.capture_logs() as told:
+        async with working(app):
+            over = await app.action("leave_behind").enqueue()
+            first = await ended(app, over.id)
+            job = await app.action("meet").enqueue()
+            second = await ended(app, job.id)
+            assert (second.state, second.output) == ("success", first.output)  # the same process
+            assert [row.line for row in await app.logs(job.id)] == ["mine"]
+            assert await app.logs(over.id) == []
+            assert second.progress is None
+    (dropped,) = (each for each in told if each["event"] == "lines of a step that is over were dropped")
+    assert (dropped["job"], dropped["lines"]) == (over.id, 1)
 
 
 async def test_what_a_killed_worker_had_written_stays_and_its_heir_goes_on_counting(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hmac
 import time
+from collections.abc import Callable
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from secrets import token_hex
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 
 from kairos.api.caller import LOCAL, Caller, Scope
 from kairos.api.settings import ServiceSettings
@@ -27,6 +28,10 @@ _STILL_OPEN = 1.0
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 
+def _free() -> None:
+    """Nothing is to be paid."""
+
+
 class Access:
     """Finds out who asks. What it found it remembers for a few seconds, under a hash of the secret."""
 
@@ -38,22 +43,26 @@ class Access:
         self._asked_for_keys = float("-inf")
         self._local_csrf = token_hex(32)
 
-    async def identify(self, headers: Headers) -> Caller:
-        """The caller, by key, by being here, or by cookie; raises `Unauthorized` for nobody."""
+    async def identify(self, headers: Headers, pay: Callable[[], None] = _free) -> Caller:
+        """The caller, by key, by being here, or by cookie; raises `Unauthorized` for nobody.
+
+        `pay` is called before the database is asked whose a key or a cookie is.
+        """
         if (given := headers.get("authorization")) is not None:
-            return await self._by_key(given)
+            return await self._by_key(given, pay)
         if await self.is_open():
             if any(name in headers for name in _FORWARDED):
                 raise Unauthorized("A proxy stands before this service: make a key with `kairos keys add`.")
             return LOCAL
         if (cookie := session_cookie(headers)) is not None:
-            return await self.by_session(cookie)
+            return await self._by_session(cookie, pay)
         raise Unauthorized("Nobody comes in without a key: send Authorization: Bearer kr_….")
 
-    async def by_token(self, token: str) -> Caller:
+    async def by_token(self, token: str, pay: Callable[[], None] = _free) -> Caller:
         """The holder of a key."""
         caller = self._remembered(b"key", token)
         if caller is None:
+            pay()
             found = await self._kairos.run(holder(token))
             if found is None:
                 raise Unauthorized("The key is unknown, expired or revoked: ask for a new one.")
@@ -61,10 +70,11 @@ class Access:
             self._remember(b"key", token, caller, found)
         return caller
 
-    async def by_session(self, cookie: str) -> Caller:
+    async def _by_session(self, cookie: str, pay: Callable[[], None]) -> Caller:
         """The holder of the key that a browser signed in with."""
         caller = self._remembered(b"session", cookie)
         if caller is None:
+            pay()
             found = await self._kairos.run(session_holder(cookie))
             if found is None:
                 raise Unauthorized("The session is over: sign in again.")
@@ -91,11 +101,11 @@ class Access:
         cookie = session_cookie(headers)
         return self._local_csrf if cookie is None else csrf_token(cookie)
 
-    async def _by_key(self, authorization: str) -> Caller:
+    async def _by_key(self, authorization: str, pay: Callable[[], None]) -> Caller:
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
             raise Unauthorized("Authorization takes a key: Bearer kr_….")
-        return await self.by_token(token.strip())
+        return await self.by_token(token.strip(), pay)
 
     def _remembered(self, kind: bytes, token: str) -> Caller | None:
         until, caller = self._known.get(_fingerprint(kind, token), (0.0, None))
@@ -117,7 +127,11 @@ def check_same_site(headers: Headers, *, strictly: bool) -> None:
     if site is not None and site.lower() not in ("same-origin", "none"):
         raise Forbidden("The request came from another site.")
     if origin is not None:
-        if urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        try:
+            place = urlsplit(origin).netloc.lower()
+        except ValueError as error:
+            raise Forbidden("The Origin header is no origin.") from error
+        if place != headers.get("host", "").lower():
             raise Forbidden("The request came from a page of another origin.")
     elif site is None and strictly:
         raise Forbidden("A session's change needs an Origin or Sec-Fetch-Site header, as browsers send them.")
@@ -131,11 +145,8 @@ def check_csrf(headers: Headers, cookie: str) -> None:
 
 
 def session_cookie(headers: Headers) -> str | None:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return None
-    return None if found is None or not found.value else found.value
+    """The session's cookie. Others may come before it that no standard allows: they hide nothing."""
+    return cookie_parser(headers.get("cookie", "")).get(COOKIE) or None
 
 
 def _caller(found: Holder, session: str | None = None) -> Caller:

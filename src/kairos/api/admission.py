@@ -15,7 +15,7 @@ from kairos.api.caller import ANONYMOUS, Caller, Scope
 from kairos.api.ledger import Ledger
 from kairos.api.policy import QUESTIONS
 from kairos.api.rates import Rates
-from kairos.errors import Forbidden, KairosError, TooManyRequests
+from kairos.errors import Forbidden, KairosError, TooManyRequests, Unauthorized
 from kairos.verbs.audit import Asked, Ended
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -44,8 +44,8 @@ class Admission:
             return
         try:
             receive = await self._let_in(scope, receive, headers)
-        except TooManyRequests:
-            raise  # not put down: the log would grow as fast as somebody asks
+        except (TooManyRequests, Unauthorized):
+            raise  # not put down: the log would grow as fast as anybody asks; the metrics count them
         except KairosError as error:
             await self._ledger.begin(self._asked(scope, error.http_status, {"code": error.code}))
             raise
@@ -78,11 +78,22 @@ class Admission:
             raise Forbidden(f"This takes the scope {self._needs}, which the key {caller.name!r} lacks.")
 
     async def _identify(self, scope: Request, headers: Headers) -> Caller:
-        try:
-            caller = await self._access.identify(headers)
-        except KairosError:
+        """Who asks. Whoever is not known yet pays by its address before the database is asked, and gets it back."""
+        paid = False
+
+        def pay() -> None:
+            nonlocal paid
             self._rates.take(_address(scope))
+            paid = True
+
+        try:
+            caller = await self._access.identify(headers, pay)
+        except Unauthorized:
+            if not paid:
+                pay()
             raise
+        if paid:
+            self._rates.give_back(_address(scope))
         self._rates.take(caller.actor)
         return caller
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Request
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
 from kairos import documents
@@ -27,6 +29,11 @@ def answer(
 ) -> Document:
     """The envelope: the request's id, then `job`, or `jobs` and `nextCursor`, or whatever the noun is."""
     return Document({"requestId": request.state.request_id, **document}, status, dict(headers or {}))
+
+
+def changed(body: BaseModel) -> dict[str, list[str]]:
+    """What the audit log is told of a change: the names of the fields, never their values."""
+    return {"changed": sorted(map(to_camel, body.model_fields_set))}
 
 
 def kairos_of(request: Request) -> Kairos:

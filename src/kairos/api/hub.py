@@ -111,6 +111,8 @@ class Hub:
         elif isinstance(tail, JobTail) and self._jobs.get(tail.job_id) is tail:
             del self._jobs[tail.job_id]
             self._looked.pop(tail.job_id, None)
+        if self._feed is None and self._pulse is None:
+            self._marks = Marks()  # what was decided is the past of whoever comes next
 
     # The poller
 
@@ -136,8 +138,12 @@ class Hub:
         self.turns += 1
         if self._feed is not None or (self._pulse is not None and now - self._marked_at >= _PULSE / 2):
             self._marked_at = now
+            marks = self._marks
+            new = [tail for tail in (self._feed, self._pulse) if tail is not None and tail.start is None]
             (mark,) = await self._run("mark_feed")
-            self._marks.add(mark["last"], frozenset(mark["writers"]))
+            marks.add(mark["last"], frozenset(mark["writers"]))
+            for tail in new:
+                tail.start = mark["last"]
             await self._follow_feed(now)
             await self._follow_pulse(now)
         due = [
@@ -187,11 +193,11 @@ class Hub:
         feed = self._feed
         if feed is None:
             return
-        if not feed.ready:
-            feed.cursor, feed.ready = self._marks.decided, self._marks.known
+        if not feed.ready and self._has_reached(feed.start):
+            feed.cursor, feed.ready = feed.start or 0, True
             feed.tell()
         for _ in range(_PAGES_A_TURN):
-            if feed.cursor >= self._marks.decided:
+            if not feed.ready or feed.cursor >= self._marks.decided:
                 break
             found = await self._run("read_feed", feed.cursor, self._marks.decided, _PAGE)
             for row in found:
@@ -217,11 +223,11 @@ class Hub:
 
     async def _follow_pulse(self, now: float) -> None:
         pulse = self._pulse
-        if pulse is None or now - self._pulsed_at < _PULSE or not self._marks.known:
+        if pulse is None or now - self._pulsed_at < _PULSE or not self._has_reached(pulse.start):
             return
         self._pulsed_at = now
         if not pulse.ready:
-            pulse.ready, self._pulsed = True, self._marks.decided
+            pulse.ready, self._pulsed = True, pulse.start or 0
         elif self._pulsed < self._marks.decided:
             found = await self._run("count_feed", self._pulsed, self._marks.decided)
             self._pulsed = self._marks.decided
@@ -232,6 +238,10 @@ class Hub:
             if edges:
                 pulse.append(event("pulse", {"at": datetime.now(UTC), "edges": edges}))
         pulse.tell()
+
+    def _has_reached(self, start: int | None) -> bool:
+        """Whether all up to there is decided: what comes after it is news to who came then."""
+        return start is not None and self._marks.known and self._marks.decided >= start
 
     # What readers who are behind read
 

@@ -17,11 +17,25 @@ class Marks:
 
     def add(self, last: int, writers: frozenset[str]) -> None:
         """What `mark_feed` says now."""
-        self._open = [(number, still & writers) for number, still in self._open]
-        if not self._open or self._open[-1][0] < last:
-            self._open.append((last, writers))
+        waiting = [(number, still & writers) for number, still in self._open]
+        if not waiting or waiting[-1][0] < last:
+            waiting.append((last, writers))
+        self._open = _shortened(waiting)
         decided = [number for number, still in self._open if not still]
         if decided:
             self.known = True
             self.decided = max(self.decided, *decided)
             self._open = [(number, still) for number, still in self._open if number > self.decided]
+
+
+def _shortened(waiting: list[tuple[int, frozenset[str]]]) -> list[tuple[int, frozenset[str]]]:
+    """Without the numbers that wait for all whom the next one waits for: they are decided with it.
+
+    One transaction that stays open would otherwise keep a number of every look that was taken meanwhile.
+    """
+    kept: list[tuple[int, frozenset[str]]] = []
+    for number, still in waiting:
+        while kept and kept[-1][1] >= still:
+            kept.pop()
+        kept.append((number, still))
+    return kept

@@ -34,3 +34,8 @@ class Rates:
         if len(self._full_at) >= _CALLERS:
             self._full_at = {name: full for name, full in self._full_at.items() if full > now}
         self._full_at[caller] = full_at
+
+    def give_back(self, caller: str) -> None:
+        """Put back a token that need not have been taken."""
+        if caller in self._full_at:
+            self._full_at[caller] -= 1 / self._rate

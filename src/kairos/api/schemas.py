@@ -6,8 +6,9 @@ import re
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, StrictBool
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, StrictBool
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 _DATE = re.compile(r"[0-9]{4}-")
 
@@ -19,6 +20,16 @@ def _is_written_out(value: Any) -> Any:
     raise ValueError("give an instant in ISO 8601, with its time zone")
 
 
+def _fits_a_path(value: str) -> str:
+    """Refuse a slash: what has one in its name could not be addressed by any path, and so never changed here."""
+    if "/" in value:
+        raise PydanticCustomError(
+            "slash", "a name that is to be found in a path has no slash: choose another"
+        )
+    return value
+
+
+NoSlash = AfterValidator(_fits_a_path)
 Instant = Annotated[AwareDatetime, BeforeValidator(_is_written_out)]
 Flag = StrictBool  # neither 0 nor "yes"
 

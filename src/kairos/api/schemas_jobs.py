@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from kairos.api.schemas import Answer, Flag, Input, Instant, Output
+from kairos.api.schemas import Answer, Flag, Input, Instant, NoSlash, Output
 from kairos.fsm.lifecycle import JobState
 from kairos.verbs.bulk import PORTION
 
@@ -52,7 +52,7 @@ class JobWanted(Input):
     run_at: Instant | None = None
     ttl: Length | None = None
     expires_at: Instant | None = None
-    queue: Name | None = None
+    queue: Annotated[Name, NoSlash] | None = None
     priority: StrictInt | None = Field(None, ge=-32768, le=32767, description="Lower is earlier.")
     key: Name | None = Field(None, description="Jobs of one key run one at a time.")
     ordered: Flag | None = None
@@ -94,7 +94,7 @@ class JobChanges(Input):
 
     # Factories, so that no default is shown: what is left out stays as it is.
     priority: StrictInt = Field(default_factory=int, ge=-32768, le=32767)
-    queue: Name = Field(default_factory=str)
+    queue: Annotated[Name, NoSlash] = Field(default_factory=str)
     tags: list[Name] = Field(default_factory=list, max_length=100)
     run_at: Instant = Field(default_factory=lambda: datetime.min)
     ttl: Length | None = None

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from kairos.api.schemas import Answer, Input, Instant, Output
+from kairos.api.schemas import Answer, Input, Instant, NoSlash, Output
 from kairos.api.schemas_jobs import Length
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
@@ -22,7 +22,7 @@ Priority = Annotated[int, Field(ge=-32768, le=32767, strict=True)]
 class ScheduleWanted(Input):
     """A schedule to be made."""
 
-    name: Name
+    name: Annotated[Name, NoSlash]
     when: Words
     action: Name
     input: dict[str, Any] = Field(default_factory=dict)
@@ -34,7 +34,7 @@ class ScheduleWanted(Input):
     start: Instant | None = None
     end: Instant | None = None
     count: Count | None = None
-    queue: Name | None = None
+    queue: Annotated[Name, NoSlash] | None = None
     priority: Priority = 0
     key: Name | None = None
     ttl: Length | None = None
@@ -63,7 +63,7 @@ class ScheduleChange(Input):
     start: Instant | None = None
     end: Instant | None = None
     count: Count | None = None
-    queue: Name | None = None
+    queue: Annotated[Name, NoSlash] | None = None
     priority: Priority | None = None
     key: Name | None = None
     ttl: Length | None = None

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from kairos.api.protocol import CUT
 from kairos.api.tails import Tail
-from kairos.errors import BadCursor, TooManyRequests
+from kairos.errors import BadCursor, Forbidden, TooManyRequests, Unauthorized
 from kairos.machine.names import LARGEST_ID
 from kairos.store.faults import PASSING
 
@@ -64,7 +64,13 @@ class Stream(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, slots: Slots, caller: str, tail: AbstractContextManager[Tail], after: int | None, pace: Pace
+        self,
+        slots: Slots,
+        caller: str,
+        tail: AbstractContextManager[Tail],
+        after: int | None,
+        pace: Pace,
+        identify: Callable[[], Awaitable[object]],
     ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no", "Connection": "close"})
         del self.headers["content-length"]
@@ -73,6 +79,7 @@ class Stream(Response):
         self._tail = tail
         self._after = after
         self._pace = pace
+        self._identify = identify
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._slots.taken(self._caller), self._tail as tail:
@@ -81,6 +88,7 @@ class Stream(Response):
                 asyncio.create_task(self._pump(tail, send)),
                 asyncio.create_task(_left(receive)),
                 asyncio.create_task(self._pace.stopping.wait()),
+                asyncio.create_task(self._refused()),
             ]
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -89,7 +97,7 @@ class Stream(Response):
                     task.cancel()
                 await asyncio.gather(*tasks, return_exceptions=True)
         await self._close(tasks[0], scope)
-        if tasks[2].done() and not tasks[2].cancelled():
+        if any(task.done() and not task.cancelled() for task in tasks[2:]):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _pump(self, tail: Tail, send: Send) -> None:
@@ -98,6 +106,18 @@ class Stream(Response):
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
         async with asyncio.timeout(self._pace.patience):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _refused(self) -> None:
+        """Wait until the reader would no longer be let in: its key is revoked, or its session is over."""
+        while True:
+            await asyncio.sleep(self._pace.heartbeat)
+            try:
+                await self._identify()
+            except (Unauthorized, Forbidden):
+                return
+            except PASSING as error:
+                # Nothing is read meanwhile either; the next heartbeat asks again.
+                log.warning("a reader's key could not be looked at", caller=self._caller, error=str(error))
 
     async def _close(self, pump: asyncio.Task[Any], scope: Scope) -> None:
         error = None if pump.cancelled() else pump.exception()
@@ -120,10 +140,10 @@ class Pace:
         stopping: asyncio.Event,
         heartbeat: float = 15.0,
         patience: float = 20.0,
-        longest: float = 3600.0,
+        longest: float = 1800.0,
     ) -> None:
         self.stopping = stopping
-        self.heartbeat = heartbeat  # between two signs of life
+        self.heartbeat = heartbeat  # between two signs of life, and two looks at who reads
         self.patience = patience  # with a reader that takes nothing
         self.longest = longest  # any one stream; its reader comes back with its cursor
 

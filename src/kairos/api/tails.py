@@ -43,6 +43,7 @@ class Tail:
         self.readers = 0
         self.cursor = 0
         self.last = 0  # how many events there were
+        self.start: int | None = None  # in the order of all changes, where its first reader came
         self.ready = False  # the first look at the database is done
         self.ended = False
         self.final: bytes = b""

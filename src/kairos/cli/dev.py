@@ -125,12 +125,12 @@ def _database(settings: Settings) -> Iterator[str]:
 def _revive(server: Server, ended: threading.Event) -> None:
     """Bring Postgres back if it dies; the worker finds it again by itself."""
     while not ended.wait(1.0):
-        if not server.is_alive():
-            log.error("Postgres died and is started again", log=str(server.log))
-            try:
+        try:
+            if not server.is_alive():
+                log.error("Postgres died and is started again", log=str(server.log))
                 server.start()
-            except KairosError as error:
-                log.error("Postgres does not start", error=error.message)
+        except (KairosError, OSError) as error:  # tried again in a second
+            log.error("Postgres does not start", error=str(error))
 
 
 def _welcome(loaded: Loaded, url: str, dashboard: str, key: str | None) -> None:

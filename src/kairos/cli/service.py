@@ -88,6 +88,8 @@ async def served(kairos: Kairos, settings: ServiceSettings, listening: socket.so
     server = Server(build(kairos, await _let_in(kairos, settings)), settings)
     running = asyncio.create_task(server.run(listening))
     await server.wait_until_started()
+    if running.done():
+        await running  # it did not start: say why
     log.info("serving", url=address(settings.host, listening.getsockname()[1]))
     try:
         yield

@@ -20,6 +20,7 @@ _LONGEST_FIELDS = 16 * 1024
 _LONGEST_VALUE = 4000
 _LONGEST_TRACE = 8000
 _DEEPEST = 8
+_TOO_DEEP, _LOOP = "(too deep to show)", "(itself again)"
 _ALSO = {"warn": "warning", "fatal": "critical", "msg": "info", "exception": "error"}
 
 # Who takes what the present step prints, if it asked for that; the log's own printing is not the step's.
@@ -109,7 +110,7 @@ def as_json(fields: Mapping[str, Any]) -> str | None:
     kept: dict[str, Any] = {}
     room = _LONGEST_FIELDS
     for name, value in fields.items():
-        shown = _shown(value, 0)
+        shown = _safely(_shown, value)
         text = json.dumps(shown, ensure_ascii=False)
         if len(text) > _LONGEST_VALUE:
             shown = text = cut(text, _LONGEST_VALUE)
@@ -121,13 +122,32 @@ def as_json(fields: Mapping[str, Any]) -> str | None:
     return json.dumps(kept, ensure_ascii=False, allow_nan=False)
 
 
-def hidden(value: Any, names: frozenset[str]) -> Any:
-    """The value without what is kept under one of the names, at whatever depth."""
+def hidden(fields: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    """The fields without what is kept under one of the names, at whatever depth; nothing here raises."""
+    if not names:
+        return dict(fields)
+    return {key: HIDDEN if key in names else _safely(_without, value, names) for key, value in fields.items()}
+
+
+def _without(value: Any, names: frozenset[str], above: tuple[int, ...] = ()) -> Any:
+    """What lies too deep to be looked at is not shown either: a name to be hidden may be in it."""
+    if not isinstance(value, Mapping | list | tuple):
+        return value
+    if id(value) in above or len(above) >= _DEEPEST:
+        return _LOOP if id(value) in above else _TOO_DEEP
+    above = (*above, id(value))
     if isinstance(value, Mapping):
-        return {key: HIDDEN if key in names else hidden(inner, names) for key, inner in value.items()}
-    if names and isinstance(value, list | tuple):
-        return [hidden(inner, names) for inner in value]
-    return value
+        return {
+            key: HIDDEN if key in names else _without(inner, names, above) for key, inner in value.items()
+        }
+    return [_without(inner, names, above) for inner in value]
+
+
+def _safely(show: Callable[..., Any], value: Any, *more: Any) -> Any:
+    try:
+        return show(value, *more)
+    except Exception as mute:  # noqa: BLE001 (a user's mapping may do anything)
+        return _unshown(value, mute)
 
 
 def trace_of(error: Any) -> str | None:
@@ -155,25 +175,32 @@ def _words(event: Any, args: tuple[Any, ...]) -> str:
         return cut(f"{line} {' '.join(map(_text, args))}")
 
 
-def _shown(value: Any, depth: int) -> Any:
+def _shown(value: Any, above: tuple[int, ...] = ()) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _text(str(value))
+        return _text(value)
     if isinstance(value, int):
         return value if value.bit_length() < 64 else _text(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if depth < _DEEPEST:
+    if id(value) in above:
+        return _LOOP
+    if len(above) < _DEEPEST:
+        above = (*above, id(value))
         if isinstance(value, Mapping):
-            return {_text(key): _shown(inner, depth + 1) for key, inner in value.items()}
+            return {_text(key): _shown(inner, above) for key, inner in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
-            return [_shown(inner, depth + 1) for inner in value]
+            return [_shown(inner, above) for inner in value]
     return _text(value)
 
 
 def _text(value: Any) -> str:
     try:
-        return codec.printable(value if isinstance(value, str) else str(value), sys.maxsize)
+        return codec.printable(str(value), sys.maxsize)
     except Exception as mute:  # noqa: BLE001 (a user's __str__ may do anything)
-        return f"(a {type(value).__name__} that cannot be shown: {type(mute).__name__})"
+        return _unshown(value, mute)
+
+
+def _unshown(value: Any, mute: Exception) -> str:
+    return f"(a {type(value).__name__} that cannot be shown: {type(mute).__name__})"

@@ -28,6 +28,10 @@ class Ask:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+# Of actions and of unique keys: what begins so is made by Kairos itself and by nobody who asks.
+_OWN = "kairos."
+
+
 class Callable(Protocol):
     """What a call needs of a machine, be it code or a row."""
 
@@ -60,6 +64,7 @@ def calls(registry: Registry, asks: Sequence[Ask]) -> Verb[list[Call]]:
     made = []
     for index, ask in enumerate(asks):
         try:
+            _refuse_own(ask)
             if ask.action in loaded:
                 machine = registry.latest(ask.action)
                 made.append(_call(machine, ask, registry.options(machine)))
@@ -71,6 +76,21 @@ def calls(registry: Registry, asks: Sequence[Ask]) -> Verb[list[Call]]:
             error.index = index
             raise
     return made
+
+
+def _refuse_own(ask: Ask) -> None:
+    """Whoever may enqueue must not speak in the name of Kairos: its jobs are signed, and its keys are for ever."""
+    if ask.action.startswith(_OWN):
+        raise BadRequest(
+            f"{ask.action!r} is an action of Kairos' own, which nobody else starts: choose another.",
+            field="action",
+        )
+    unique = ask.options.get("unique")
+    if isinstance(unique, str) and unique.startswith(_OWN):
+        raise BadRequest(
+            f"unique is {unique!r}; keys that begin with {_OWN!r} are Kairos' own: choose another.",
+            field="unique",
+        )
 
 
 def _call(machine: Callable, ask: Ask, base: Options) -> Call:

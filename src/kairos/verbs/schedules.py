@@ -34,8 +34,14 @@ def intent(
         now = (yield Query("read_now"))[0]["now"]
     else:
         check_instant(now, "now")
-    plan = when(text, now=now, tz=tz, calendars=calendars)
-    return plan, plan.ticks(after=now, limit=limit)
+    try:
+        plan = when(text, now=now, tz=tz, calendars=calendars)
+        return plan, plan.ticks(after=now, limit=limit)
+    except OverflowError as error:
+        raise BadRequest(
+            f"now is {now.isoformat()}, from where this leads out of the calendar: choose another.",
+            field="now",
+        ) from error
 
 
 def check_intent(intent: str, tz: str, calendars: Calendars = NONE) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from kairos import histogram
 from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import TERMINAL, JobState
-from kairos.machine.names import check_name, check_range
+from kairos.machine.names import check_instant, check_name, check_range
 from kairos.store.query import Query, Row, Verb
 
 # Of each live state, no more than so many are looked at: counting a backlog must not be work of its own.
@@ -144,9 +144,15 @@ def series(
     for name, given in (("action", action), ("queue", queue)):
         if given is not None:
             check_name(given, name)
+    for name, moment in (("from", start), ("to", end)):
+        if moment is not None:
+            check_instant(moment, name)
     now: datetime = (yield Query("read_now"))[0]["now"]
-    until = _ceiling(end or now, step)
-    since = _floor(start, step) if start is not None else until - timedelta(seconds=60 * step)
+    try:
+        until = _ceiling(end or now, step)
+        since = _floor(start, step) if start is not None else until - timedelta(seconds=60 * step)
+    except OverflowError as error:
+        raise BadRequest("from and to reach beyond the calendar: stay within it.", field="from") from error
     points = int((until - since).total_seconds()) // step
     if points <= 0:
         raise BadRequest("from is not before to: there is nothing between them.", field="from")

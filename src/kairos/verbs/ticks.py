@@ -35,17 +35,25 @@ def ticks(
     return [Tick(**row) for row in found]
 
 
-def trigger(name: str) -> Verb[int]:
+def trigger(name: str, *, actor: str | None = None, request_id: str | None = None) -> Verb[int]:
     """Enqueue a schedule's job now, outside its ticks; answers the job's id."""
     check_name(name, "name")
-    found = yield Query("trigger_schedule", (name,))
+    found = yield Query("trigger_schedule", (name, actor, request_id))
     if not found:
         raise NotFound(f"There is no schedule {name!r}.")
     yield Query("notify_queues", ([found[0]["queue"]],))
     return int(found[0]["id"])
 
 
-def backfill(name: str, start: datetime, end: datetime, *, calendars: Calendars = NONE) -> Verb[list[int]]:
+def backfill(
+    name: str,
+    start: datetime,
+    end: datetime,
+    *,
+    calendars: Calendars = NONE,
+    actor: str | None = None,
+    request_id: str | None = None,
+) -> Verb[list[int]]:
     """Fire the ticks in (start, end] that have passed and were never decided; answers the ids of the jobs made.
 
     What lies before the schedule's own start or after its end is none of its ticks.
@@ -68,6 +76,8 @@ def backfill(name: str, start: datetime, end: datetime, *, calendars: Calendars 
             None,
             None,
             True,
+            actor,
+            request_id,
         ),
         pokes=frozenset({schedule.queue}),
     )

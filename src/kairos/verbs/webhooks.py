@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -96,12 +96,14 @@ def remove_webhook(webhook_id: int) -> Verb[None]:
         raise NotFound(f"There is no webhook {webhook_id}.")
 
 
-def try_webhook(webhook_id: int) -> Verb[Job]:
+def try_webhook(webhook_id: int, *, actor: str | None = None, request_id: str | None = None) -> Verb[Job]:
     """Send a webhook a test, signed like an alarm; answers the job that delivers it, also while it is paused."""
     there = yield from webhook(webhook_id)
     now = (yield Query("read_now"))[0]["now"]
     name = f"{there.id}-test-{secrets.token_hex(8)}"
-    return (yield from enqueue(_call(there.id, name, "test", now, None)))
+    call = _call(there.id, name, "test", now, None)
+    origin = replace(call.options, actor=actor, request_id=request_id)
+    return (yield from enqueue(replace(call, options=origin)))
 
 
 def deliveries(events: Sequence[tuple[str, Alarm]]) -> Verb[list[Call]]:

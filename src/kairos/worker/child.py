@@ -56,10 +56,11 @@ class Answers:
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
         if time.monotonic() - self._told_at >= self._pause or done == total:
             self._told_at = time.monotonic()
-            self.write(pickle.dumps({"progress": (done, total)}))
+            self.write(pickle.dumps({"progress": (done, total), "of": (ctx.id, ctx.lease)}))
 
     def say(self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None) -> None:
-        self.write(pickle.dumps({"say": (level, line, fields, stream)}))
+        # With whose it is: a thread that a step left behind may speak while the next one runs.
+        self.write(pickle.dumps({"say": (level, line, fields, stream), "of": (ctx.id, ctx.lease)}))
 
     def transaction(self) -> Any:
         raise RuntimeError("ctx.transaction() is the worker's: a step in a process of its own has none.")

@@ -180,8 +180,9 @@ class Flusher(Loop):
         job = settlement.claim.id
         said = await self._scribe.lend(job) if self._scribe is not None and self._scribe.owes(job) else []
         rows: Sequence[Row] = ()
+        answers: list[Row] = []
         try:
-            rows = await unit.commit(lambda: self._with_lines(settlement, said))
+            rows = await unit.commit(lambda: self._with_lines(settlement, said, answers))
         except PASSING as error:
             log.warning("a commit is in doubt", job=settlement.claim.id, error=str(error))
             self._leases.drop(settlement.claim)
@@ -189,12 +190,18 @@ class Flusher(Loop):
             return
         finally:
             if self._scribe is not None and said:
-                self._scribe.take_back(job, len(said) if rows else 0)
+                self._scribe.take_back(job, said, answers if rows else ())
         await self._acknowledge([settlement], rows)
 
-    def _with_lines(self, settlement: Settlement, said: Sequence[Line]) -> Steps[list[Row]]:
+    def _with_lines(
+        self, settlement: Settlement, said: Sequence[Line], answers: list[Row]
+    ) -> Steps[list[Row]]:
         if self._scribe is not None and said:
-            yield self._scribe.query(said)
+            # Lines never wait for a row that another has just now; here they must, or the commit ends their lease.
+            claim = settlement.claim
+            replies = [] if claim.reply_to is None else [claim.reply_to]
+            yield Query("lock_jobs", ([claim.id], [claim.lease], self._worker, replies))
+            answers += yield self._scribe.query(said)
         return (yield from settle_all(self._worker, [settlement]))
 
     def _run_ahead(self, settlement: Settlement, lease: int, picked: int) -> None:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 from kairos.store.columns import plain, texts
 from kairos.store.query import Query
 
+BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
+_SHARES = 4  # a job that is not alone gets one of so many parts of a batch
 _LINE_COST = 200  # what a line takes besides its text
 
 
@@ -36,7 +38,7 @@ class Line(NamedTuple):
 class Waiting:
     """What one job said and is not written yet; and whose outcome waits for that."""
 
-    __slots__ = ("dropped", "last_dropped", "lent", "lines", "outcomes", "refusals")
+    __slots__ = ("dropped", "last_dropped", "lent", "lines", "lost", "note", "outcomes", "refusals")
 
     def __init__(self) -> None:
         self.lines: deque[Line] = deque()
@@ -45,6 +47,55 @@ class Waiting:
         self.last_dropped: Line | None = None
         self.lent = False
         self.refusals = 0
+        self.note: Line | None = None  # stands for lines that Postgres would not take
+        self.lost = 0  # how many those are
+
+    def replace(self, batch: Sequence[Line], why: str) -> int:
+        """One loud line in the place of the first ones, which were refused; answers how many more are lost.
+
+        A note that is refused together with others counts those too; alone, it is given up.
+        """
+        again = batch[0] is self.note
+        fresh = len(batch) - again
+        for _ in batch:
+            self.lines.popleft()
+        self.refusals = 0
+        self.lost = fresh + (self.lost if again else 0)
+        self.note = None
+        if fresh:
+            text = f"{self.lost} lines were dropped: {why}"
+            self.note = batch[-1]._replace(level="error", line=text, fields=None, stream=None)
+            self.lines.appendleft(self.note)
+        return fresh
+
+
+def next_batch(jobs: dict[int, Waiting], singly: bool) -> list[Line]:
+    """What to write next, fair to all: jobs whose outcome waits first, and none with more than its share.
+
+    Whoever was served goes to the end of the line, so that neither a chatty job nor one whose row is in
+    use keeps the others waiting. Singly: of one job only, which stays where it is.
+    """
+    free = [each for each in jobs.items() if not each[1].lent]
+    free.sort(key=lambda each: not each[1].outcomes)
+    shares = _SHARES if len(free) > 1 else 1
+    batch: list[Line] = []
+    room = BATCH_BYTES
+    for job, waiting in free:
+        count, share = 0, BATCH_BYTES // shares
+        for line in waiting.lines:
+            share -= line.size
+            if count and (share < 0 or count >= BATCH_LINES // shares):
+                break
+            if batch and (room < line.size or len(batch) >= BATCH_LINES):
+                return batch
+            batch.append(line)
+            room -= line.size
+            count += 1
+        if count and singly:
+            return batch
+        if count:
+            jobs[job] = jobs.pop(job)
+    return batch
 
 
 def write_query(worker: str, batch: Sequence[Line], lease: timedelta) -> Query:

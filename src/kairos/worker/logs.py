@@ -11,13 +11,14 @@ from typing import Any
 import structlog
 
 from kairos import codec
+from kairos.machine.log import printing
 
 _LONGEST_TRACE = 16_000
 
 
 class Log:
     """A structured log that never raises: a full disk, a closed pipe or a text that no terminal can show
-    costs the line and not the step, the lane or the loop that spoke.
+    costs the line and not the step, the lane or the loop that spoke. Nor is it ever what a step printed.
     """
 
     def __init__(self, name: str) -> None:
@@ -25,13 +26,17 @@ class Log:
 
     def __getattr__(self, level: str) -> Callable[..., None]:
         def say(event: str, *, exc_info: BaseException | None = None, **values: Any) -> None:
-            with suppress(Exception):
-                if exc_info is not None:
-                    # As text made here: a renderer may take minutes over a message of a megabyte.
-                    values["stack"] = codec.printable(
-                        "".join(traceback.format_exception(exc_info)), _LONGEST_TRACE
-                    )
-                getattr(self._log, level)(event, **values)
+            token = printing.set(None)
+            try:
+                with suppress(Exception):
+                    if exc_info is not None:
+                        # As text made here: a renderer may take minutes over a message of a megabyte.
+                        values["stack"] = codec.printable(
+                            "".join(traceback.format_exception(exc_info)), _LONGEST_TRACE
+                        )
+                    getattr(self._log, level)(event, **values)
+            finally:
+                printing.reset(token)
 
         return say
 

@@ -45,6 +45,7 @@ class Picker(Loop):
     ) -> None:
         super().__init__()
         self._seldom = frozenset(seldom)
+        self._seldom_due: frozenset[str] = frozenset()
         self._store = store
         self._worker = worker
         self._local = dict(queues)
@@ -90,12 +91,15 @@ class Picker(Loop):
             return self._poll  # the next commit wakes us
         hinted, self._look = self._look, False
         self._wait = self._poll
-        queues = [queue for queue in self._order if queue not in self._seldom]
         if not hinted:
             queues = self._due(await self.refresh())
-        elif time.monotonic() - self._refreshed_at >= self._poll:
-            # However busy: a limit set meanwhile must be known.
-            queues += self._seldom.intersection(self._due(await self.refresh()))
+        else:
+            if time.monotonic() - self._refreshed_at >= self._poll:
+                await self.refresh()  # however busy: a limit set meanwhile must be known
+            queues = [
+                queue for queue in self._order if queue not in self._seldom or queue in self._seldom_due
+            ]
+        self._seldom_due = frozenset()
         for queue in queues:
             room = self._room(queue)
             if room <= 0:
@@ -192,15 +196,13 @@ class Picker(Loop):
         self._refreshed_at = time.monotonic()
         self._limited = {row["name"] for row in rows if row["limited"]}
         self._key_limited = {row["name"] for row in rows if row["key_limited"]}
+        # Kept until it is picked from: the next hint may come before the next look.
+        self._seldom_due = self._seldom.intersection(_names_due(rows))
         return rows
 
     def _due(self, rows: Sequence[Row]) -> list[str]:
         self._nap = self._until_due(rows)
-        return [
-            row["name"]
-            for row in rows
-            if row["wait"] is not None and row["wait"] <= _NOW and not row["paused"]
-        ]
+        return _names_due(rows)
 
     async def _next_due(self) -> float:
         return self._until_due(await self.refresh())
@@ -252,3 +254,9 @@ class Pace:
 
     def within(self, seconds: float) -> int:
         return int(self._rate * seconds)
+
+
+def _names_due(rows: Sequence[Row]) -> list[str]:
+    return [
+        row["name"] for row in rows if row["wait"] is not None and row["wait"] <= _NOW and not row["paused"]
+    ]

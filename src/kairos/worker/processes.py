@@ -7,6 +7,7 @@ import os
 import pickle
 import struct
 import sys
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,9 @@ from kairos.errors import BadDefinition, StepProcessDied
 from kairos.machine.context import Context, tell
 from kairos.machine.definition import Machine, Step
 from kairos.worker.claim import Claim
+from kairos.worker.logs import Log
+
+log = Log("kairos.worker")
 
 # The name under which a child loads the program's main file; this process knows its own by it too.
 MAIN = "__kairos_main__"
@@ -79,13 +83,16 @@ class ProcessLanes:
     ) -> dict[str, Any]:
         assert child.stdin is not None and child.stdout is not None
         child.stdin.write(_LENGTH.pack(len(request)) + request)
+        mine, over = (ctx.id, ctx.lease), Counter[int]()
         try:
             await child.stdin.drain()
             while True:
                 (length,) = _LENGTH.unpack(await child.stdout.readexactly(_LENGTH.size))
                 # Only ever written by our own child, over a pipe that nobody else holds.
                 answer: dict[str, Any] = pickle.loads(await child.stdout.readexactly(length))  # noqa: S301
-                if "progress" in answer:
+                if answer.get("of", mine) != mine:
+                    over.update([answer["of"][0]] if "say" in answer else ())
+                elif "progress" in answer:
                     ctx.progress(*answer["progress"])
                 elif "say" in answer:
                     tell(ctx, *answer["say"])
@@ -96,6 +103,9 @@ class ProcessLanes:
             raise StepProcessDied(
                 f"The process of the step ended with code {code} before it answered."
             ) from error
+        finally:
+            for job, lines in over.items():
+                log.warning("lines of a step that is over were dropped", job=job, lines=lines)
 
 
 async def _end(child: asyncio.subprocess.Process) -> None:
@@ -135,6 +145,7 @@ def _request(machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> b
                 "action": ctx.action,
                 "version": ctx.version,
                 "attempt": ctx.attempt,
+                "lease": ctx.lease,
                 "timed_out": ctx.timed_out,
             },
         }

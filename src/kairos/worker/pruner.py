@@ -24,14 +24,21 @@ class Pruner(Loop):
         self._store = store
         self._retention = retention
         self._interval = interval
+        self._batch = BATCH
 
     async def tick(self) -> float:
-        jobs = (await self._store.run(Query("purge_jobs", (self._retention, BATCH))))[0]["jobs"]
-        ticks = (await self._store.run(Query("forget_ticks", (self._retention, BATCH))))[0]["ticks"]
+        batch = self._batch
+        jobs = (await self._store.run(Query("purge_jobs", (self._retention, batch))))[0]["jobs"]
+        ticks = (await self._store.run(Query("forget_ticks", (self._retention, batch))))[0]["ticks"]
+        requests = (await self._store.run(Query("forget_requests", (batch,))))[0]["requests"]
+        self._batch = min(BATCH, 2 * batch)
         if jobs or ticks:
             log.info("retention", purged=jobs, ticks=ticks)
-        if BATCH in (jobs, ticks):
+        if batch in (jobs, ticks, requests):
             return 0.0
         await self._store.run(Query("forget_keys"))
-        await self._store.run(Query("forget_requests", (BATCH,)))
         return self._interval
+
+    def failed(self, error: BaseException) -> None:
+        """Ask for less the next time: jobs with very long logs may take longer than a statement is waited for."""
+        self._batch = max(1, self._batch // 8)

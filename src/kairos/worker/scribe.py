@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import count, islice
 
-from kairos.store.faults import REFUSED
+from kairos.store.faults import PASSING, REFUSED
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query, Row
-from kairos.worker.lines import Line, Waiting, by_job, write_query
+from kairos.worker.lines import Line, Waiting, by_job, next_batch, write_query
 from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
 
@@ -24,7 +24,7 @@ log = Log("kairos.worker")
 WINDOW = 0.02
 MAX_LINES = 10_000  # of one job that wait to be written
 MAX_BYTES = 64 << 20  # of all jobs
-_BATCH_LINES, _BATCH_BYTES = 2000, 4 << 20
+_TELL_EVERY = 5.0  # seconds between two words to the program's log about lines that were dropped
 _TRIES = 3
 _NOT_TAKEN = "Postgres would not take them."
 
@@ -48,6 +48,8 @@ class Scribe(Loop):
         self._asleep = True
         self._under_way: frozenset[int] = frozenset()
         self._singly = False
+        self._untold: Counter[int] = Counter()  # dropped lines that the program's log was not told of
+        self._told_at = -_TELL_EVERY
         self.written = 0
         self.refused = 0
         self.dropped = 0
@@ -64,10 +66,11 @@ class Scribe(Loop):
         stream: str | None,
     ) -> None:
         """Take one line, from any thread. Never waits and never fails: where there is no room, it counts."""
-        said = Line(
-            job, lease, step, attempt, level, line, fields, stream, next(self._numbers), time.monotonic()
-        )
+        # Nothing in here may log: that may be printed, and what a captured step prints comes back here.
         with self._lock:
+            # Numbered where it is put in line: what comes after a higher number is taken for written.
+            number = next(self._numbers)
+            said = Line(job, lease, step, attempt, level, line, fields, stream, number, time.monotonic())
             waiting = self._jobs.get(job)
             if waiting is None:
                 waiting = self._jobs[job] = Waiting()
@@ -75,6 +78,7 @@ class Scribe(Loop):
                 waiting.dropped += 1
                 waiting.last_dropped = said
                 self.dropped += 1
+                self._untold[job] += 1
                 return
             self._tell_dropped(waiting)
             waiting.lines.append(said)
@@ -108,18 +112,18 @@ class Scribe(Loop):
             self._tell_dropped(waiting)
             return list(waiting.lines)
 
-    def take_back(self, job: int, written: int) -> None:
-        """The loan is over: so many of the lines were committed, the others are written as usual."""
+    def take_back(self, job: int, lent: Sequence[Line], rows: Sequence[Row]) -> None:
+        """The loan is over: lines that the rows do not answer for are written as usual."""
         if (waiting := self._jobs.get(job)) is not None:
             waiting.lent = False
-            self.written += written
-            self._forget(job, waiting, written)
+            self._acknowledge(lent, rows)
             self.wake()
 
     async def drained(self) -> None:
         """Wait until everything said is written or refused; a database that is away is waited for."""
         for look in count():
             if not self._jobs:
+                self._report(at_once=True)
                 return
             if look % 50 == 0:
                 self.wake()  # also out of a backoff, but not in a storm
@@ -145,18 +149,26 @@ class Scribe(Loop):
         await self.flush()
         with self._lock:
             self._asleep = not self._jobs
-        return WINDOW if self._jobs else 3600.0
+        if self._jobs:
+            return WINDOW
+        return _TELL_EVERY if self._untold else 3600.0
 
     async def flush(self) -> None:
         """One statement with what there is, as much as fits."""
-        batch = self._batch()
+        self._report()
+        with self._lock:
+            for waiting in self._jobs.values():
+                self._tell_dropped(waiting)
+            batch = next_batch(self._jobs, self._singly)
         if not batch:
             return
         self._under_way = frozenset(line.job for line in batch)
         try:
             rows = await self._store.run(self.query(batch))
+        except PASSING:
+            raise
         except REFUSED as error:
-            self._refusal(error)
+            self._refusal(error, batch)
         else:
             self._singly = False
             self._acknowledge(batch, rows)
@@ -164,30 +176,13 @@ class Scribe(Loop):
             self._under_way = frozenset()
             self._flushed_at = time.monotonic()
 
-    def _batch(self) -> list[Line]:
-        batch: list[Line] = []
-        room = _BATCH_BYTES
-        with self._lock:
-            for waiting in self._jobs.values():
-                if waiting.lent:
-                    continue
-                self._tell_dropped(waiting)
-                for line in waiting.lines:
-                    room -= line.size
-                    if batch and (room < 0 or len(batch) >= _BATCH_LINES):
-                        return batch
-                    batch.append(line)
-                if self._singly and batch:
-                    return batch
-        return batch
-
     def _acknowledge(self, batch: Sequence[Line], rows: Sequence[Row]) -> None:
         answers = {(row["id"], row["lease"]): row["answer"] for row in rows}
         stale: dict[int, int] = {}
         for job, lines in by_job(batch):
             gone = 0
             for line in lines:
-                answer = answers[line.job, line.lease]
+                answer = answers.get((line.job, line.lease), "busy")
                 if answer == "busy":
                     break
                 gone += 1
@@ -221,14 +216,24 @@ class Scribe(Loop):
         """One loud line in the place of those that found no room; under the lock."""
         if not waiting.dropped or len(waiting.lines) >= MAX_LINES or waiting.last_dropped is None:
             return
-        log.error("lines were dropped", job=waiting.last_dropped.job, lines=waiting.dropped)
         text = f"{waiting.dropped} lines were dropped: they came faster than they could be written."
         told = waiting.last_dropped._replace(level="error", line=text, fields=None, stream=None)
         waiting.lines.append(told)
         self._bytes += told.size
         waiting.dropped, waiting.last_dropped = 0, None
 
-    def _refusal(self, error: BaseException) -> None:
+    def _report(self, at_once: bool = False) -> None:
+        """Tell the program's log of dropped lines: not in a storm, and never under the lock."""
+        now = time.monotonic()
+        with self._lock:
+            if not self._untold or (now < self._told_at + _TELL_EVERY and not at_once):
+                return
+            untold, self._untold = self._untold, Counter()
+            self._told_at = now
+        ((most, _),) = untold.most_common(1)
+        log.error("lines were dropped", lines=sum(untold.values()), jobs=len(untold), job=most)
+
+    def _refusal(self, error: BaseException, batch: Sequence[Line]) -> None:
         """Lines that Postgres will not take must hold up neither those of other jobs nor their own outcome.
 
         A first sending whose answer was lost may still be under way, and makes the second one collide: so
@@ -238,20 +243,16 @@ class Scribe(Loop):
         if len(self._under_way) > 1:
             self._singly = True
             return
-        (job,) = self._under_way
-        waiting = self._jobs[job]
-        waiting.refusals += 1
-        if waiting.refusals < _TRIES:
-            return
-        lost = len(waiting.lines)
-        told = waiting.lines[-1]._replace(
-            level="error", line=f"{lost} lines were dropped: {_NOT_TAKEN}", fields=None, stream=None
-        )
-        if waiting.lines[0].line.endswith(_NOT_TAKEN):
-            self._forget(job, waiting, lost)  # it would not take that either
-            return
-        self.dropped += lost
+        job = batch[0].job
         with self._lock:
-            self._bytes -= sum(line.size for line in waiting.lines) - told.size
-            waiting.lines = deque([told])
-            waiting.refusals = 0
+            waiting = self._jobs[job]
+            waiting.refusals += 1
+            if waiting.refusals < _TRIES:
+                return
+            before = sum(line.size for line in batch)
+            lost = waiting.replace(batch, _NOT_TAKEN)
+            self._bytes -= before - (waiting.note.size if waiting.note is not None else 0)
+            self.dropped += lost
+            if lost:
+                self._untold[job] += lost
+        self._forget(job, waiting, 0)

@@ -154,6 +154,8 @@ def fire_query(turns: Sequence[Turn]) -> Query:
             texts([each.reason for _, each in decided]),
             microseconds(each.delay for _, each in decided),
             False,
+            None,
+            None,
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from kairos.alarms.thresholds import Thresholds
 from kairos.store.pool import AsyncStore
@@ -49,13 +50,14 @@ async def look_now(
 ) -> Look:
     """One whole look in one transaction; then those who deliver get a hint and, unless somebody else tells, the log."""
     while True:
-        seen, hints = await store.transact(lambda: look(thresholds, decay=decay, count=count))
+        seen, hints = await store.transact(partial(look, thresholds, decay=decay, count=count))
         if tell:
             _tell(seen)
         for hint in hints:
             await store.run(hint)
         if not seen.more:
             return seen
+        decay, count = False, 0  # once is enough, however much happened
 
 
 def _tell(seen: Look) -> None:

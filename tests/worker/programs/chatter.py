@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 import time
 from typing import Any
 
@@ -32,6 +33,34 @@ def quiet(ctx: Context) -> None:
 @app.job(runs_in="process")
 def broken() -> None:
     raise ValueError("in the other process")
+
+
+_left_behind: list[tuple[threading.Event, threading.Thread]] = []
+
+
+@app.job(runs_in="process")
+def leave_behind(ctx: Context) -> int:
+    """End, but leave a thread that speaks once it is met."""
+    met = threading.Event()
+
+    def speak() -> None:
+        met.wait(30)
+        ctx.log.info("from a step that is over")
+        ctx.progress(99, 99)
+
+    thread = threading.Thread(target=speak, daemon=True)
+    thread.start()
+    _left_behind.append((met, thread))
+    return os.getpid()
+
+
+@app.job(runs_in="process")
+def meet(ctx: Context) -> int:
+    met, thread = _left_behind.pop()
+    met.set()
+    thread.join(30)
+    ctx.log.info("mine")
+    return os.getpid()
 
 
 @app.job

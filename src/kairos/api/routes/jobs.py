@@ -12,7 +12,7 @@ from starlette.responses import Response
 from kairos import documents, telemetry, verbs
 from kairos.api import cursors
 from kairos.api import schemas_jobs as schemas
-from kairos.api.answer import answer, caller_of, kairos_of
+from kairos.api.answer import answer, caller_of, changed, kairos_of
 from kairos.api.idempotent import Key, once
 from kairos.api.schemas import Answer, Instant
 from kairos.api.schemas_jobs import Name
@@ -87,17 +87,18 @@ async def list_jobs(
     return answer(request, {"jobs": jobs, "nextCursor": cursors.write(page.next)})
 
 
-@router.get("/api/jobs/{id:int}", response_model=schemas.JobAnswer)
+@router.get("/api/jobs/{id:number}", response_model=schemas.JobAnswer)
 async def read_job(request: Request, id: int) -> Response:  # noqa: A002 (the name in the path)
     """One job as it is now."""
     kairos = kairos_of(request)
     return _job(request, await kairos.get(id))
 
 
-@router.patch("/api/jobs/{id:int}", response_model=schemas.JobAnswer)
+@router.patch("/api/jobs/{id:number}", response_model=schemas.JobAnswer)
 async def edit_job(request: Request, id: int, changes: schemas.JobChanges) -> Response:  # noqa: A002
     """Change how a job that waits for a worker is scheduled; what is due cannot be put off."""
     given = {name: getattr(changes, name) for name in changes.model_fields_set}
+    request.state.audit = changed(changes)
     with_actor = verbs.edit(id, given, actor=caller_of(request).actor)
     try:
         return _job(request, await kairos_of(request).run(with_actor))
@@ -105,14 +106,14 @@ async def edit_job(request: Request, id: int, changes: schemas.JobChanges) -> Re
         raise _placed(error) from error.__cause__
 
 
-@router.delete("/api/jobs/{id:int}", response_model=Answer)
+@router.delete("/api/jobs/{id:number}", response_model=Answer)
 async def delete_job(request: Request, id: int) -> Response:  # noqa: A002
     """Delete a job that ended, with its history, signals and logs."""
     await kairos_of(request).run(verbs.delete(id))
     return answer(request, {})
 
 
-@router.post("/api/jobs/{id:int}/cancel", response_model=schemas.JobAnswer)
+@router.post("/api/jobs/{id:number}/cancel", response_model=schemas.JobAnswer)
 async def cancel_job(request: Request, id: int, why: schemas.Reason | None = None) -> Response:  # noqa: A002
     """Cancel a job before it runs, or ask a running one to stop."""
     job = await kairos_of(request).get(id)
@@ -121,14 +122,14 @@ async def cancel_job(request: Request, id: int, why: schemas.Reason | None = Non
     return _job(request, await job.transition(JobState.CANCELLED, reason=reason, actor=actor))
 
 
-@router.post("/api/jobs/{id:int}/run-now", response_model=schemas.JobAnswer)
+@router.post("/api/jobs/{id:number}/run-now", response_model=schemas.JobAnswer)
 async def run_job_now(request: Request, id: int) -> Response:  # noqa: A002
     """Bring a scheduled job's time forward to now."""
     job = await kairos_of(request).get(id)
     return _job(request, await job.transition(JobState.PENDING, actor=caller_of(request).actor))
 
 
-@router.post("/api/jobs/{id:int}/retry", status_code=202, response_model=schemas.JobAnswer)
+@router.post("/api/jobs/{id:number}/retry", status_code=202, response_model=schemas.JobAnswer)
 async def retry_job(request: Request, id: int, key: Key = None) -> Response:  # noqa: A002
     """Make a new job from one that ended; `retryOf` names the old one."""
     kairos = kairos_of(request)
@@ -140,7 +141,7 @@ async def retry_job(request: Request, id: int, key: Key = None) -> Response:  # 
     return await once(request, key, 202, work)
 
 
-@router.get("/api/jobs/{id:int}/wait", response_model=schemas.JobAnswer)
+@router.get("/api/jobs/{id:number}/wait", response_model=schemas.JobAnswer)
 async def wait_for_job(
     request: Request,
     id: int,  # noqa: A002
@@ -156,7 +157,7 @@ async def wait_for_job(
     return _job(request, job)
 
 
-@router.get("/api/jobs/{id:int}/history", response_model=schemas.HistoryAnswer)
+@router.get("/api/jobs/{id:number}/history", response_model=schemas.HistoryAnswer)
 async def read_history(request: Request, id: int) -> Response:  # noqa: A002
     """Everything that was committed for one job, in order."""
     kairos = kairos_of(request)

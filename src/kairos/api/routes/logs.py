@@ -15,7 +15,7 @@ from kairos.machine.names import LARGEST_ID
 router = APIRouter(tags=["jobs"])
 
 
-@router.get("/api/jobs/{id:int}/logs", response_model=schemas_logs.LogsAnswer)
+@router.get("/api/jobs/{id:number}/logs", response_model=schemas_logs.LogsAnswer)
 async def read_logs(
     request: Request,
     id: int,  # noqa: A002 (as the path says)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from kairos import documents, verbs
 from kairos.api import schemas_places as schemas
-from kairos.api.answer import answer, kairos_of
+from kairos.api.answer import answer, changed, kairos_of
 
 router = APIRouter(tags=["queues"])
 
@@ -35,6 +35,7 @@ async def limit_queue(request: Request, name: str, changes: schemas.QueueChanges
         field: (value.limit, value.seconds) if isinstance(value, schemas.RateWanted) else value
         for field, value in given.items()
     }
+    request.state.audit = changed(changes)
     await kairos_of(request).run(verbs.limit(name, only=sorted(given), **limits))
     return await _queue(request, name)
 

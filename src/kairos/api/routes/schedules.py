@@ -13,10 +13,12 @@ from starlette.responses import Response
 
 from kairos import documents
 from kairos.api import schemas_schedules as schemas
-from kairos.api.answer import answer, kairos_of
+from kairos.api.answer import answer, caller_of, changed, kairos_of
+from kairos.api.filled import filled
 from kairos.app import Kairos
 from kairos.errors import BadCursor, BadRequest, Conflict
 from kairos.machine.call import Call
+from kairos.machine.names import check_instant, check_name
 from kairos.store.query import Row, Verb
 from kairos.store.schedules import Schedule
 from kairos.verbs import schedules as verbs
@@ -40,6 +42,8 @@ async def list_schedules(
 ) -> Response:
     """Every schedule, by name."""
     kairos = kairos_of(request)
+    if cursor is not None:
+        _check_cursor(cursor)
     found = await kairos.run(verbs.list_all(after=cursor, limit=limit, calendars=kairos.calendars))
     more = found[-1].name if len(found) == limit else None
     return answer(
@@ -53,6 +57,7 @@ async def add_schedule(request: Request, body: schemas.ScheduleWanted) -> Respon
     """Make a schedule; a name that is taken is a conflict."""
     kairos = kairos_of(request)
     options = {name: value for name in _OPTIONS if (value := getattr(body, name)) is not None}
+    request.state.audit = {"schedule": body.name}
     schedule = await kairos.run(_add(kairos, body, options))
     return answer(request, {"schedule": documents.schedule(schedule, kairos.registry)}, 201)
 
@@ -70,6 +75,7 @@ async def edit_schedule(request: Request, name: str, body: schemas.ScheduleChang
     """Change a schedule's words, policies, input or options; its later ticks are new ticks."""
     kairos = kairos_of(request)
     changes = {field: getattr(body, field) for field in body.model_fields_set}
+    request.state.audit = changed(body)
     for field, value in changes.items():
         if value is None and field not in _MAY_BE_NULL:
             raise BadRequest(f"{field} cannot be null: leave it out to keep it.", field=field)
@@ -105,7 +111,7 @@ async def resume_schedule(request: Request, name: str) -> Response:
 @router.post("/api/schedules/{name}/trigger", response_model=schemas.Made, status_code=202)
 async def trigger_schedule(request: Request, name: str) -> Response:
     """Enqueue a schedule's job now, outside its ticks."""
-    job = await kairos_of(request).run(tick_verbs.trigger(name))
+    job = await kairos_of(request).run(tick_verbs.trigger(name, **_origin(request)))
     return answer(request, {"job": {"id": job}}, 202)
 
 
@@ -113,7 +119,8 @@ async def trigger_schedule(request: Request, name: str) -> Response:
 async def backfill_schedule(request: Request, name: str, body: schemas.BackfillWanted) -> Response:
     """Fire the ticks of a time that has passed that were never decided, at most 10,000 at once."""
     kairos = kairos_of(request)
-    jobs = await kairos.run(tick_verbs.backfill(name, body.start, body.end, calendars=kairos.calendars))
+    backfill = tick_verbs.backfill(name, body.start, body.end, calendars=kairos.calendars, **_origin(request))
+    jobs = await kairos.run(backfill)
     return answer(request, {"jobs": [{"id": each} for each in jobs]}, 202)
 
 
@@ -133,6 +140,10 @@ async def list_ticks(
     last = found[-1] if len(found) == limit else None
     more = None if last is None else f"{last.tick_at.isoformat()}~{last.generation}"
     return answer(request, {"ticks": [documents.tick(each) for each in found], "nextCursor": more})
+
+
+def _origin(request: Request) -> dict[str, str | None]:
+    return {"actor": caller_of(request).actor, "request_id": request.state.request_id}
 
 
 def _add(kairos: Kairos, body: schemas.ScheduleWanted, options: Mapping[str, Any]) -> Verb[Schedule]:
@@ -165,7 +176,15 @@ def _changed_call(kairos: Kairos, row: Row, changes: Mapping[str, Any]) -> Verb[
     call = verbs.stored_call(row)
     if "action" in changes or "input" in changes:
         unshown = documents.unshown(row["fsm"], row["redact"] or (), kairos.registry)
-        arguments = _filled(changes.get("input"), json.loads(row["state"]), unshown)
+        stored = json.loads(row["state"])
+        if changes.get("action", row["fsm"]) != row["fsm"] and documents.hidden(stored, unshown) != stored:
+            # Another action may hide less: what nobody was shown does not move to it.
+            if "input" not in changes:
+                raise BadRequest(
+                    "The input holds what is hidden: give the other action its own.", field="input"
+                )
+            stored = {}
+        arguments = filled(changes["input"], stored, unshown) if "input" in changes else dict(stored)
         (made,) = yield from calls(kairos.registry, [Ask(changes.get("action", row["fsm"]), arguments)])
         call = replace(call, action=made.action, version=made.version, step=made.step, state=made.state)
     options = replace(
@@ -174,16 +193,6 @@ def _changed_call(kairos: Kairos, row: Row, changes: Mapping[str, Any]) -> Verb[
     if "ttl" in changes:
         options, call = replace(options, ttl=changes["ttl"]), replace(call, ttl=None)
     return replace(call, queue=changes.get("queue", call.queue), options=options)
-
-
-def _filled(given: Mapping[str, Any] | None, stored: Any, unshown: frozenset[str]) -> Mapping[str, Any]:
-    """The new arguments; what a caller was not shown, and sends back as it was shown, stays what it is."""
-    if given is None:
-        return dict(stored)
-    return {
-        name: stored[name] if name in unshown and value == documents.HIDDEN and name in stored else value
-        for name, value in given.items()
-    }
 
 
 def _remove(kairos: Kairos, name: str) -> Verb[Schedule]:
@@ -204,6 +213,18 @@ def _refuse_declared(kairos: Kairos, schedule: Schedule, done: str) -> None:
     )
 
 
+def _check_cursor(cursor: str) -> None:
+    """The cursor of the list of schedules is a name."""
+    try:
+        check_name(cursor, "cursor")
+    except BadRequest:
+        raise _bad_cursor() from None
+
+
+def _bad_cursor() -> BadCursor:
+    return BadCursor("The cursor is none that a list gave out: start again without one.", field="cursor")
+
+
 def _position(cursor: str | None) -> tuple[datetime | None, int]:
     if cursor is None:
         return None, 0
@@ -212,8 +233,7 @@ def _position(cursor: str | None) -> tuple[datetime | None, int]:
         before = datetime.fromisoformat(instant)
         if before.tzinfo is None or not generation.isdecimal() or len(generation) > 9:
             raise ValueError
+        check_instant(before, "cursor")
         return before, int(generation)
-    except ValueError:
-        raise BadCursor(
-            "The cursor is none that a list gave out: start again without one.", field="cursor"
-        ) from None
+    except (ValueError, BadRequest):
+        raise _bad_cursor() from None

@@ -17,7 +17,7 @@ from kairos.store.query import Verb
 router = APIRouter(tags=["signals"])
 
 
-@router.get("/api/jobs/{id:int}/signals", response_model=schemas.SignalList)
+@router.get("/api/jobs/{id:number}/signals", response_model=schemas.SignalList)
 async def list_signals(request: Request, id: int) -> Response:  # noqa: A002 (the name in the path)
     """Everything that was ever sent to one job, consumed or not."""
     kairos = kairos_of(request)
@@ -25,7 +25,7 @@ async def list_signals(request: Request, id: int) -> Response:  # noqa: A002 (th
     return answer(request, {"signals": [documents.signal(row) for row in found]})
 
 
-@router.post("/api/jobs/{id:int}/signals", status_code=202, response_model=schemas.SignalAnswer)
+@router.post("/api/jobs/{id:number}/signals", status_code=202, response_model=schemas.SignalAnswer)
 async def send_signal(
     request: Request,
     id: int,  # noqa: A002

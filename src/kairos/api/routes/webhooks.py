@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from kairos import documents
 from kairos.api import schemas_alarms as schemas
-from kairos.api.answer import answer, caller_of, kairos_of
+from kairos.api.answer import answer, caller_of, changed, kairos_of
 from kairos.verbs import webhooks as verbs
 
 router = APIRouter(tags=["webhooks"])
@@ -33,10 +33,11 @@ async def add_webhook(request: Request, body: schemas.WebhookWanted) -> Response
 @router.patch("/api/webhooks/{id}", response_model=schemas.WebhookAnswer)
 async def change_webhook(request: Request, id: int, body: schemas.WebhookChange) -> Response:  # noqa: A002
     """Change where it leads, what it is sent, or pause it; what is left out stays."""
-    changed = await kairos_of(request).run(
+    request.state.audit = changed(body)
+    webhook = await kairos_of(request).run(
         verbs.change_webhook(id, url=body.url, kinds=body.kinds, paused=body.paused)
     )
-    return answer(request, {"webhook": documents.webhook(changed)})
+    return answer(request, {"webhook": documents.webhook(webhook)})
 
 
 @router.delete("/api/webhooks/{id}", response_model=schemas.WebhookAnswer)
@@ -52,7 +53,8 @@ async def remove_webhook(request: Request, id: int) -> Response:  # noqa: A002
 async def test_webhook(request: Request, id: int) -> Response:  # noqa: A002
     """Send it a test, signed like an alarm, by the same kind of job; also while it is paused."""
     kairos = kairos_of(request)
-    job = await kairos.run(verbs.try_webhook(id))
+    asked = verbs.try_webhook(id, actor=caller_of(request).actor, request_id=request.state.request_id)
+    job = await kairos.run(asked)
     return answer(
         request, {"webhook": documents.webhook(await kairos.run(verbs.webhook(id))), "job": job.id}, 202
     )

@@ -1,5 +1,14 @@
 -- Access and the service: who may ask, what was asked before, what machines there are, who asked for a job.
 
+-- How long until an instant: at most a day either way, since some instants (infinity) are further than any interval.
+create function kairos.until(at timestamptz) returns interval language sql stable parallel safe as $$
+  select case
+    when at > kairos.now() + interval '1 day' then interval '1 day'
+    when at < kairos.now() - interval '1 day' then interval '-1 day'
+    else at - kairos.now()
+  end
+$$;
+
 -- Machines, as the processes that know their code tell them: API, CLI and dashboard know them without it.
 create table kairos.machines (
   name    text not null,

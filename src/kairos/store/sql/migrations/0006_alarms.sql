@@ -38,7 +38,8 @@ create table kairos.incidents (
   detail  text
 );
 
-create function kairos.note_loss() returns trigger language plpgsql as $$
+create function kairos.note_loss() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if new.reaps > old.reaps then
     insert into kairos.incidents (kind, subject, at, job_id, detail)
@@ -61,7 +62,8 @@ create trigger gen_durable_loss after update of completed_at, reaps on kairos.ge
   for each row when (new.status in ('failed', 'expired') or new.reaps > old.reaps)
   execute function kairos.note_loss();
 
-create function kairos.note_missed_tick() returns trigger language plpgsql as $$
+create function kairos.note_missed_tick() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into kairos.incidents (kind, subject, at, detail)
   values ('ticks_missed', new.schedule, kairos.now(), new.tick_at || ': ' || new.reason);
@@ -79,7 +81,8 @@ alter table kairos.workers
   add column deaf_since timestamptz,                    -- LISTEN hears nothing since then
   add column retention  interval;                       -- how long it keeps what has ended
 
-create function kairos.note_stale() returns trigger language plpgsql as $$
+create function kairos.note_stale() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into kairos.incidents (kind, subject, n, at)
   values ('commits_stale', new.id, new.stale - case when tg_op = 'UPDATE' then old.stale else 0 end, kairos.now());
@@ -101,14 +104,16 @@ create table kairos.job_ledger (
   removed     bigint not null default 0,
   written_off bigint not null default 0        -- of those removed, not by retention, and accepted by somebody as lost
 );
-create function kairos.count_accepted() returns trigger language plpgsql as $$
+create function kairos.count_accepted() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into kairos.job_ledger (accepted) select count(*) from fresh having count(*) > 0;
   return null;
 end $$;
 create trigger gen_durable_accepted after insert on kairos.gen_durable
   referencing new table as fresh for each statement execute function kairos.count_accepted();
-create function kairos.count_removed() returns trigger language plpgsql as $$
+create function kairos.count_removed() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into kairos.job_ledger (removed) select count(*) from gone having count(*) > 0;
   return null;

@@ -53,7 +53,8 @@ create function kairos.add_buckets(one jsonb, other jsonb) returns jsonb languag
 $$;
 
 -- The cursor is locked meanwhile: a count under way has either seen these rows or will not.
-create function kairos.forget_history() returns trigger language plpgsql as $$
+create function kairos.forget_history() returns trigger language plpgsql
+security definer set search_path = pg_catalog, pg_temp as $$
 declare
   upto bigint;
 begin

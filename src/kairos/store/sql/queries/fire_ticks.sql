@@ -18,12 +18,12 @@ with decided as materialized (
 ), inserted as (
   insert into kairos.gen_durable (
     id, fsm, fsm_version, step, state, queue, priority, partition_key, ordered, eligible_at, expires_at, ttl, tags,
-    schedule, tick_at, redact, inserted_at, updated_at
+    schedule, tick_at, redact, created_by, request_id, inserted_at, updated_at
   ) overriding system value
   select f.job_id, s.fsm, s.fsm_version, s.step, s.state, s.queue, s.priority,
     case when s.overlap = 'queue' then coalesce(s.partition_key, 'schedule:' || s.name) else s.partition_key end,
     s.overlap = 'queue', due.at, greatest(due.at, kairos.now()) + s.ttl, s.ttl, s.tags, s.name, f.tick_at,
-    nullif(m.redact, '{}'), kairos.now(), kairos.now()
+    nullif(m.redact, '{}'), $7::text, $8::text, kairos.now(), kairos.now()
   from fresh f
   join kairos.schedules s on s.name = f.schedule
   left join kairos.machines m on m.name = s.fsm and m.version = s.fsm_version

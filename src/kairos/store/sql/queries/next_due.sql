@@ -3,7 +3,7 @@
 select q.name, s.paused_at is not null as paused,
   s.concurrency is not null or s.rate_limit is not null as limited,
   s.key_rate_limit is not null as key_limited,
-  due.eligible_at - kairos.now() as wait
+  kairos.until(due.eligible_at) as wait
 from unnest($1::text[]) as q (name)
 left join kairos.queues s on s.name = q.name
 left join lateral (
