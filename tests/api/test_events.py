@@ -131,11 +131,11 @@ async def test_lines_and_states_come_in_the_order_they_happened(app: Kairos, ser
             ctx.log.info("here")
             return Done() if ctx.take("go") else Await("go")
 
+    job = await app.action("wait").enqueue()
+    ear = await listen(served.port, f"/api/jobs/{job.id}/events")
+    heard: list[Event] = list(await ear.events(1))  # it listens before anything happens
     async with app.worker(poll=0.1):
-        job = await app.action("wait").enqueue()
-        ear = await listen(served.port, f"/api/jobs/{job.id}/events")
-        heard: list[Event] = []
-        while not heard or heard[-1].data.get("state") != "waiting":
+        while heard[-1].data.get("state") != "waiting":
             heard += await ear.events(1)
         await app.signal(job.id, "go")
         heard += await ear.rest()
