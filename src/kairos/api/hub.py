@@ -174,7 +174,11 @@ class Hub:
             if tail.ended:
                 tail.tell()
                 continue
-            row, said = found[tail.job_id], lines.get(tail.job_id, [])
+            row = found[tail.job_id]
+            # What was said after the look at the states waits for the next: its run is not told yet.
+            said = [
+                line for line in lines.get(tail.job_id, []) if row["ended"] or line["at"] <= row["looked_at"]
+            ]
             before = tail.last
             tail.go_on(row, said)
             if row["ended"] and len(said) < _PAGE:

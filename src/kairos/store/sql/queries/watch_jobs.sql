@@ -1,6 +1,6 @@
 -- watch_jobs: what state each of the jobs $1 is in, and what was committed for it after the history row $2 (null: only
 -- which is its last). For one job, the order of ids is the order of commits. Index: gen_durable_pkey, history_pkey, logs_pkey.
-select g.id, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state, g.completed_at is not null as ended,
+select g.id, kairos.now() as looked_at, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state, g.completed_at is not null as ended,
   extract(epoch from case when g.status = 'executing' then g.picked_at else g.eligible_at end)::float8 as since,
   coalesce(h.last, w.after, 0) as last, h.changes::text as changes,
   case when w.after is null then (select max(l.cursor) from kairos.logs l where l.job_id = g.id) end as cursor
