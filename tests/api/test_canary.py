@@ -188,6 +188,7 @@ async def world(kairos_database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncI
     said, spans, provider = io.StringIO(), InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    structlog.reset_defaults()
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(said))
     parts = urlsplit(kairos_database)
     url = parts._replace(netloc=f"{parts.username}:{PASSWORD}@{parts.netloc.rpartition('@')[2]}").geturl()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
+
+import structlog
 
 from kairos.cli import run
 
@@ -99,9 +102,15 @@ class Terminal:
         self._capture.readouterr()
         path = list(sys.path)
         try:
-            with patch.dict(os.environ, self.environment), patch.object(sys, "stdin", io.StringIO(stdin)):
+            with (
+                patch.dict(os.environ, self.environment),
+                patch.object(sys, "stdin", io.StringIO(stdin)),
+                patch.object(logging.root, "handlers", list(logging.root.handlers)),
+                patch.object(logging.root, "level", logging.root.level),
+            ):
                 code = run([str(each) for each in arguments])
         finally:
+            structlog.reset_defaults()
             sys.path[:] = path
             for name, module in list(sys.modules.items()):
                 if str(getattr(module, "__file__", None)).startswith(f"{Path.cwd()}/"):
