@@ -6,7 +6,6 @@ $ kairos enqueue examples/hello.py greet name=world
 
 import asyncio
 import time
-from typing import Any
 
 from kairos import Backoff, Context, Kairos
 
@@ -19,17 +18,19 @@ async def greet(name: str) -> str:
 
 
 @app.job(retry=Backoff(attempts=5, base="200ms"))
-async def fetch(ctx: Context[Any], failures: int = 2) -> str:
+async def fetch(ctx: Context, failures: int = 2) -> str:
     if ctx.attempt < failures:
         raise ConnectionError(f"attempt {ctx.attempt} found nobody there")
     return f"fetched at attempt {ctx.attempt}"
 
 
 @app.job(queue="reports", timeout="1m")
-def report(ctx: Context[Any], pages: int = 20) -> dict[str, int]:
+def report(ctx: Context, pages: int = 20) -> dict[str, int]:
     for page in range(pages):  # a plain function runs in a thread
         ctx.checkpoint()
         ctx.progress(page, pages)
+        if page % 20 == 0:
+            ctx.log.info("writing", page=page)
         time.sleep(0.05)
     return {"pages": pages}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -12,10 +13,11 @@ import structlog
 
 from kairos.actions import builtin
 from kairos.actions.webhook import with_webhooks
-from kairos.client import AsyncFace, AsyncOn, Poker, SyncFace, SyncOn
+from kairos.client import AsyncFace, AsyncOn, SyncFace, SyncOn
 from kairos.config import BUILT_IN, Settings, load
 from kairos.embedded import Server
 from kairos.errors import DatabaseUnavailable
+from kairos.hints import Poker
 from kairos.machine.registry import Registry
 from kairos.store.foreign import executor
 from kairos.store.pool import AsyncStore, SyncStore
@@ -62,6 +64,14 @@ class _App:
         self.calendars: Calendars = self.settings.holidays
         self._database = _Database(self.settings)
 
+    def on(self, connection: Any) -> Any:
+        """The verbs on your own connection or session, committing with your own rows."""
+        execute, is_async = executor(connection)
+        sql = statements(self.settings.schema)
+        face = (AsyncOn if is_async else SyncOn)(self.registry, sql, execute)
+        face.calendars = self.calendars
+        return face
+
 
 class Kairos(_App, AsyncFace):
     """The async app. Without a URL it runs on the Postgres that ships with it."""
@@ -106,10 +116,6 @@ class Kairos(_App, AsyncFace):
         """Bring the schema up to what this code needs; answers the names of the migrations applied."""
         store = self._store or AsyncStore(await asyncio.to_thread(self._database.start), self.settings)
         return await store.migrate()
-
-    def on(self, connection: Any) -> AsyncOn | SyncOn:
-        """The verbs on your own connection or session, committing with your own rows."""
-        return _on(self, connection)
 
     def worker(self, queues: Any = None, concurrency: int = 20, **settings: Any) -> Worker:
         """A worker in this process: `async with app, app.worker(queues=["mail"]): …`."""
@@ -179,11 +185,12 @@ class Kairos(_App, AsyncFace):
 
 
 class SyncKairos(_App, SyncFace):
-    """The same app for programs without an event loop. Not shared between threads."""
+    """The same app for programs without an event loop; threads may share it, and forks too."""
 
     def __init__(self, url: str | None = None, **settings: Any) -> None:
         super().__init__(url, **settings)
         self._store: SyncStore | None = None
+        self._opening = threading.Lock()
 
     def __enter__(self) -> SyncKairos:
         self.open()
@@ -196,18 +203,20 @@ class SyncKairos(_App, SyncFace):
 
     def open(self) -> None:
         """Connect, and check that schema and code fit; the embedded database is brought up to date."""
-        if self._store is not None:
-            return
-        store = SyncStore(self._database.start(), self.settings)
-        store.open()
-        self._store = store
-        try:
-            if self.settings.database_url is None:
-                store.migrate()
-            store.check()
-        except BaseException:
-            self.close()
-            raise
+        with self._opening:
+            if self._store is not None:
+                return
+            store = SyncStore(self._database.start(), self.settings)
+            try:
+                store.open()
+                if self.settings.database_url is None:
+                    store.migrate()
+                store.check()
+            except BaseException:
+                store.close()
+                self._database.stop()
+                raise
+            self._store = store
 
     def close(self) -> None:
         if self._store is not None:
@@ -225,10 +234,6 @@ class SyncKairos(_App, SyncFace):
         finally:
             store.close()
 
-    def on(self, connection: Any) -> AsyncOn | SyncOn:
-        """The verbs on your own connection or session, committing with your own rows."""
-        return _on(self, connection)
-
     @property
     def store(self) -> SyncStore:
         if self._store is None:
@@ -241,11 +246,3 @@ class SyncKairos(_App, SyncFace):
         if query.pokes:
             self.store.run(Query("notify_queues", (sorted(query.pokes),)))
         return rows
-
-
-def _on(app: Kairos | SyncKairos, connection: Any) -> AsyncOn | SyncOn:
-    execute, is_async = executor(connection)
-    sql = statements(app.settings.schema)
-    face = (AsyncOn if is_async else SyncOn)(app.registry, sql, execute)
-    face.calendars = app.calendars
-    return face

@@ -2,70 +2,47 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, overload
 
 from kairos import verbs
+from kairos.action import Action, J, Standing, choose
+from kairos.answered import Awaiting, Blocking, answered
 from kairos.durations import Duration
-from kairos.errors import BadArguments
 from kairos.fsm.lifecycle import Verb as Change
-from kairos.machine.call import ORIGIN, Call, Options
+from kairos.machine.call import Call, Options
+from kairos.machine.context import Context
 from kairos.machine.definition import Handle, Machine
 from kairos.machine.names import check_name
 from kairos.machine.reading import read_class, read_function
 from kairos.machine.registry import Registry
-from kairos.schedules import Schedules
+from kairos.schedules import AsyncSchedules, Schedules, SyncSchedules
 from kairos.store.foreign import Execute
 from kairos.store.query import Query, Row, Verb, drive, drive_sync
-from kairos.store.rows import Job
+from kairos.store.rows import HistoryRow, Job, LogRow, Queue, SignalRow, WorkerRow
 from kairos.store.schedules import Calendars
+from kairos.verbs.alarms import Alarm
 from kairos.verbs.declared import Declared
 from kairos.verbs.schedule_options import ScheduleOptions, check_call
 from kairos.verbs.schedules import NONE as NO_CALENDARS
 from kairos.verbs.schedules import check_intent
 
+P = ParamSpec("P")
 T = TypeVar("T")
+Rate: TypeAlias = tuple[int, Duration]
 
 
-class Action:
-    """A registered machine, ready to be called: `options(...)` says how, `enqueue(...)` with what."""
+class Decorator(Protocol[J]):
+    """Takes a function, with or without a context before its arguments."""
 
-    def __init__(self, machine: Machine, face: Face, options: Options, target: Any) -> None:
-        self.machine = machine
-        self.target = target
-        self._face = face
-        self._options = options
-
-    @property
-    def name(self) -> str:
-        return self.machine.name
-
-    def options(self, **changes: Any) -> Action:
-        """The same action with other scheduling options; they never mix with its arguments."""
-        return Action(self.machine, self._face, _options(self._options, changes), self.target)
-
-    def call(self, /, *args: Any, **kwargs: Any) -> Call:
-        """The call as a value, its arguments checked now."""
-        return make_call(self.machine, _arguments(self.machine, args, kwargs), self._options)
-
-    def enqueue(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Accept a job; await the answer when the app is async."""
-        return self._face.enqueue(self.call(*args, **kwargs))
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call what was decorated, as if it had not been."""
-        return self.target(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<Action {self.machine.name} v{self.machine.version}>"
+    @overload
+    def __call__(self, function: Callable[Concatenate[Context[Any], P], Any], /) -> Action[P, J]: ...
+    @overload
+    def __call__(self, function: Callable[P, Any], /) -> Action[P, J]: ...
 
 
-class Face(ABC):
+class Face(ABC, Generic[J]):
     """Every verb, once. `run` decides whether an answer is a value or something to await."""
 
     registry: Registry
@@ -76,11 +53,36 @@ class Face(ABC):
     def run(self, verb: Verb[Any]) -> Any:
         """Run one verb of `kairos.verbs`."""
 
+    @property
+    @abstractmethod
+    def schedules(self) -> Schedules:
+        """The verbs of schedules."""
+
     # What users declare
 
+    @overload
+    def job(self, function: Callable[Concatenate[Context[Any], P], Any], /) -> Action[P, J]: ...
+    @overload
+    def job(self, function: Callable[P, Any], /) -> Action[P, J]: ...
+    @overload
     def job(
         self,
+        *,
+        name: str | None = ...,
+        version: int = ...,
+        queue: str = ...,
+        retry: Handle | None = ...,
+        ttl: Duration | None = ...,
+        timeout: Duration | None = ...,
+        runs_in: str | None = ...,
+        redact: Sequence[str] = ...,
+        capture: bool = ...,
+        **options: Unpack[Standing],
+    ) -> Decorator[J]: ...
+    def job(  # type: ignore[misc]  # mypy does not see that **options takes an unpacked TypedDict
+        self,
         function: Callable[..., Any] | None = None,
+        /,
         *,
         name: str | None = None,
         version: int = 1,
@@ -95,7 +97,7 @@ class Face(ABC):
     ) -> Any:
         """Register a function as an action; what is returned enqueues it."""
 
-        def register(target: Callable[..., Any]) -> Action:
+        def register(target: Callable[..., Any]) -> Action[..., J]:
             machine = read_function(
                 target,
                 name=name or target.__name__,
@@ -124,11 +126,11 @@ class Face(ABC):
         run_ahead: bool = True,
         redact: Sequence[str] = (),
         capture: bool = False,
-        **options: Any,
-    ) -> Callable[[type], Action]:
+        **options: Unpack[Standing],
+    ) -> Callable[[type], Action[..., J]]:
         """Register a class with `@step` methods as an action."""
 
-        def register(target: type) -> Action:
+        def register(target: type) -> Action[..., J]:
             machine = read_class(
                 target,
                 name=name,
@@ -152,7 +154,7 @@ class Face(ABC):
         name: str | None = None,
         input: Mapping[str, Any] | None = None,  # noqa: A002 (the word the API uses)
         **options: Any,
-    ) -> Callable[[Action], Action]:
+    ) -> Callable[[Action[P, J]], Action[P, J]]:
         """Declare that an action runs on a schedule: `@app.schedule("every weekday at 9am in London")`.
 
         It is put into the database when a worker starts. `input` are the action's arguments.
@@ -160,112 +162,145 @@ class Face(ABC):
         policies = ScheduleOptions.of(options)
         check_intent(when, policies.tz, self.calendars)
 
-        def declare(action: Action) -> Action:
+        def declare(action: Action[P, J]) -> Action[P, J]:
             check_name(name or action.name, "name")
             arguments = dict(input or {})
+            call: Callable[..., Call] = action.call
             # Wrong arguments and options are refused here, not at the first tick.
-            check_call(action.call(**arguments))
-            self.declared.append(
-                Declared(name or action.name, when, lambda: action.call(**arguments), policies)
-            )
+            check_call(call(**arguments))
+            self.declared.append(Declared(name or action.name, when, lambda: call(**arguments), policies))
             return action
 
         return declare
 
-    @property
-    def schedules(self) -> Schedules:
-        """The verbs of schedules."""
-        return Schedules(self.run, self.calendars)
-
-    def _register(self, machine: Machine, target: Any, options: Mapping[str, Any]) -> Action:
-        chosen = _options(Options(), options)
+    def _register(self, machine: Machine, target: Any, options: Mapping[str, Any]) -> Action[..., J]:
+        chosen = choose(Options(), options)
         self.registry.add(machine, chosen)
-        return Action(machine, self, chosen, target)
+        return Action(machine, self.enqueue, chosen, target)
 
-    def action(self, name: str) -> Action:
+    def action(self, name: str) -> Action[..., J]:
         """The newest version of an action by name."""
         machine = self.registry.latest(name)
-        return Action(machine, self, self.registry.options(machine), None)
+        return Action(machine, self.enqueue, self.registry.options(machine))
 
     # What can be asked
 
-    def enqueue(self, call: Call) -> Any:
+    @answered
+    def enqueue(self, call: Call) -> Verb[Job]:
         """Accept one job."""
-        return self.run(self._jobs(verbs.enqueue(call)))
+        return self._jobs(verbs.enqueue(call))
 
-    def enqueue_many(self, calls: Iterable[Call]) -> Any:
+    @answered
+    def enqueue_many(self, calls: Iterable[Call]) -> Verb[list[Job]]:
         """Accept many jobs in one statement; each answer tells by `is_new` whether it was there already."""
-        return self.run(self._jobs(verbs.enqueue_many(calls)))
+        return self._jobs(verbs.enqueue_many(calls))
 
-    def get(self, job_id: int) -> Any:
+    @answered
+    def get(self, job_id: int) -> Verb[Job]:
         """One job as it is now."""
-        return self.run(self._jobs(verbs.get(job_id)))
+        return self._jobs(verbs.get(job_id))
 
-    def jobs(self, **filters: Any) -> Any:
+    @answered
+    def jobs(self, /, **filters: Any) -> Verb[list[Job]]:
         """Jobs, newest first: `state`, `action`, `queue`, `key`, `tag`, `before`, `limit`."""
-        return self.run(self._jobs(verbs.list_jobs(**filters)))
+        return self._jobs(verbs.list_jobs(**filters))
 
-    def history(self, job_id: int) -> Any:
+    @answered
+    def history(self, job_id: int) -> Verb[list[HistoryRow]]:
         """Everything that was committed for one job, in order."""
-        return self.run(verbs.history(job_id))
+        return verbs.history(job_id)
 
-    def logs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> Any:
+    @answered
+    def logs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> Verb[list[LogRow]]:
         """What the steps of one job said, in order; go on with `after` set to the last cursor of the page."""
-        return self.run(verbs.logs(job_id, after=after, limit=limit))
+        return verbs.logs(job_id, after=after, limit=limit)
 
-    def signals(self, job_id: int) -> Any:
+    @answered
+    def signals(self, job_id: int) -> Verb[list[SignalRow]]:
         """Everything that was ever sent to one job."""
-        return self.run(verbs.signals(job_id))
+        return verbs.signals(job_id)
 
+    @answered
     def signal(
         self, target: int | str, name: str, payload: Any = None, *, dedup_key: str | None = None
-    ) -> Any:
+    ) -> Verb[str]:
         """Send a signal to a job, by id or by the unique key it holds."""
-        return self.run(verbs.signal(target, name, payload, dedup_key=dedup_key))
+        return verbs.signal(target, name, payload, dedup_key=dedup_key)
 
-    def cancel(self, job_id: int, *, reason: str | None = None) -> Any:
+    @answered
+    def cancel(self, job_id: int, *, reason: str | None = None) -> Verb[Job]:
         """Cancel a job before it runs, or ask a running one to stop."""
-        return self.run(self._jobs(verbs.cancel(job_id, reason=reason)))
+        return self._jobs(verbs.cancel(job_id, reason=reason))
 
-    def run_now(self, job_id: int) -> Any:
+    @answered
+    def run_now(self, job_id: int) -> Verb[Job]:
         """Bring a scheduled job's time forward to now."""
-        return self.run(self._jobs(verbs.run_now(job_id)))
+        return self._jobs(verbs.run_now(job_id))
 
-    def retry(self, job_id: int) -> Any:
+    @answered
+    def retry(self, job_id: int) -> Verb[Job]:
         """Make a new job from one that ended."""
-        return self.run(self._jobs(self.retrying(job_id)))
+        return self._jobs(self.retrying(job_id))
 
-    def result(self, job_id: int, timeout: Duration | None = None) -> Any:
+    @answered
+    def result(self, job_id: int, timeout: Duration | None = None) -> Verb[Any]:
         """Wait for a job to end and return its output; any other end raises `JobFailed`."""
-        return self.run(verbs.result(job_id, timeout=timeout))
+        return verbs.result(job_id, timeout=timeout)
 
-    def queues(self) -> Any:
+    @answered
+    def queues(self) -> Verb[list[Queue]]:
         """Every queue that has live work or settings."""
-        return self.run(verbs.queues())
+        return verbs.queues()
 
-    def pause(self, queue: str) -> Any:
+    @answered
+    def pause(self, queue: str) -> Verb[Queue]:
         """Stop picking from a queue."""
-        return self.run(verbs.pause(queue))
+        return verbs.pause(queue)
 
-    def resume(self, queue: str) -> Any:
+    @answered
+    def resume(self, queue: str) -> Verb[Queue]:
         """Pick from a queue again."""
-        return self.run(verbs.resume(queue))
+        return verbs.resume(queue)
 
-    def limit(self, queue: str, **limits: Any) -> Any:
-        """Set a queue's limits over all workers: `concurrency`, `rate`, `key_concurrency`, `key_rate`."""
-        return self.run(verbs.limit(queue, **limits))
+    @answered
+    def limit(
+        self,
+        queue: str,
+        *,
+        concurrency: int | None = None,
+        rate: Rate | None = None,
+        key_concurrency: int | None = None,
+        key_rate: Rate | None = None,
+    ) -> Verb[Queue]:
+        """Set a queue's limits over all workers; a rate is so many in so long: `(100, "1m")`."""
+        return verbs.limit(
+            queue,
+            concurrency=concurrency,
+            rate=rate,
+            key_concurrency=key_concurrency,
+            key_rate=key_rate,
+        )
 
-    def workers(self) -> Any:
+    @answered
+    def workers(self) -> Verb[list[WorkerRow]]:
         """The workers that are there."""
-        return self.run(verbs.workers())
+        return verbs.workers()
 
-    def alarms(self, **filters: Any) -> Any:
-        """The alarms that are open, newest first: `all` adds those that were cleared; `before`, `limit`."""
-        return self.run(verbs.alarms(**filters))
+    @answered
+    def alarms(
+        self,
+        *,
+        all: bool = False,  # noqa: A002 (its name in the URL)
+        before: int | None = None,
+        limit: int = 100,
+    ) -> Verb[list[Alarm]]:
+        """The alarms that are open, newest first; `all` adds those that were cleared."""
+        return verbs.alarms(all=all, before=before, limit=limit)
 
-    def acknowledge(self, alarm_id: int, *, actor: str | None = None) -> Any:
+    @answered
+    def acknowledge(self, alarm_id: int, *, actor: str | None = None) -> Verb[Alarm]:
         """Say that somebody has seen an alarm; what happened is cleared by that."""
-        return self.run(verbs.acknowledge(alarm_id, actor=actor))
+        return verbs.acknowledge(alarm_id, actor=actor)
 
     def retrying(self, job_id: int, **origin: Any) -> Verb[Job]:
         """The verb behind `retry`, for those who run it together with others."""
@@ -289,23 +324,33 @@ class Face(ABC):
         return self.run(self._jobs(change(job.id, **details)))
 
 
-class AsyncFace(Face):
+class AsyncFace(Face[Coroutine[Any, Any, Job]], Awaiting):
     """A face whose answers are awaited."""
 
     async def run(self, verb: Verb[T]) -> T:
         """Run one verb of `kairos.verbs`."""
         return await drive(verb, self._execute)
 
+    @property
+    def schedules(self) -> AsyncSchedules:
+        """The verbs of schedules."""
+        return AsyncSchedules(self.run, self.calendars)
+
     @abstractmethod
     async def _execute(self, query: Query) -> Sequence[Row]: ...
 
 
-class SyncFace(Face):
+class SyncFace(Face[Job], Blocking):
     """A face whose answers are values."""
 
     def run(self, verb: Verb[T]) -> T:
         """Run one verb of `kairos.verbs`."""
         return drive_sync(verb, self._execute)
+
+    @property
+    def schedules(self) -> SyncSchedules:
+        """The verbs of schedules."""
+        return SyncSchedules(self.run, self.calendars)
 
     @abstractmethod
     def _execute(self, query: Query) -> Sequence[Row]: ...
@@ -335,72 +380,3 @@ class SyncOn(SyncFace):
 
     def _execute(self, query: Query) -> Sequence[Row]:
         return self._on(self._sql[query.name], query.params)  # type: ignore[return-value]
-
-
-def make_call(machine: Machine, arguments: Mapping[str, Any], options: Options) -> Call:
-    """A checked call of a machine."""
-    return Call(
-        action=machine.name,
-        version=machine.version,
-        step=machine.initial,
-        state=machine.first_state(arguments),
-        queue=options.queue or machine.queue,
-        ttl=machine.ttl,
-        options=options,
-        redact=tuple(sorted(machine.redact)),
-    )
-
-
-def _options(base: Options, changes: Mapping[str, Any]) -> Options:
-    if internal := ORIGIN & changes.keys():
-        raise BadArguments(f"There is no such option: {min(internal)}.")
-    try:
-        options = replace(base, **changes)
-    except (TypeError, ValueError) as error:
-        raise BadArguments(f"There is no such option: {error}.") from error
-    if "when" in changes and options.when is not None:
-        verbs.instant(options, datetime.now(UTC))  # refused here rather than when it is accepted
-    return options
-
-
-def _arguments(machine: Machine, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, Any]:
-    """Positional arguments by the machine's own order; a single state object as it is."""
-    if not args:
-        return kwargs
-    if not machine.plain:
-        if len(args) == 1 and not kwargs and hasattr(args[0], "model_dump"):
-            state: Mapping[str, Any] = args[0].model_dump()
-            return state
-        raise BadArguments(f"{machine.name} takes its state by name, or one state object.")
-    step = machine.steps[machine.initial]
-    names = list(inspect.signature(step.call).parameters)[1 if machine.takes_context else 0 :]
-    if len(args) > len(names):
-        raise BadArguments(f"{machine.name} takes {len(names)} arguments, not {len(args)}.")
-    given = dict(zip(names, args, strict=False))
-    if twice := set(given) & set(kwargs):
-        raise BadArguments(f"{machine.name} got {min(twice)!r} twice.", field=min(twice))
-    return {**given, **kwargs}
-
-
-class Poker:
-    """Coalesces hints to workers: the first goes out at once, then at most one per 2 ms for any number of jobs."""
-
-    def __init__(self, send: Callable[[list[str]], Any]) -> None:
-        self._send = send
-        self._queues: set[str] = set()
-        self._task: asyncio.Task[None] | None = None
-
-    def poke(self, queues: Iterable[str]) -> None:
-        self._queues.update(queues)
-        if self._queues and (self._task is None or self._task.done()):
-            self._task = asyncio.get_running_loop().create_task(self._drain())
-
-    async def close(self) -> None:
-        if self._task is not None:
-            await asyncio.wait([self._task])
-
-    async def _drain(self) -> None:
-        while self._queues:
-            queues, self._queues = sorted(self._queues), set()
-            await self._send(queues)
-            await asyncio.sleep(0.002)

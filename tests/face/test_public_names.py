@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import fields
 from importlib.resources import files
+from typing import get_type_hints
 
 import kairos
 from kairos import Kairos, SyncKairos
+from kairos.action import Chosen
 from kairos.client import AsyncOn, Face, SyncOn
+from kairos.machine.call import ORIGIN, Options
 
 NAMES = """
 Await Backoff Context Done IntentError InvalidTransition Job JobState Kairos KairosClient KairosError
@@ -47,3 +51,8 @@ def test_what_only_the_async_app_has_is_what_runs_for_long() -> None:
 
 def test_the_package_is_typed() -> None:
     assert (files("kairos") / "py.typed").is_file()
+
+
+def test_a_type_checker_knows_every_option_for_people() -> None:
+    known = {field.name for field in fields(Options) if field.init} - ORIGIN
+    assert set(get_type_hints(Chosen)) == known

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import psycopg
 import pytest
 from tests.face.actions import drain_of
 
 from kairos import InvalidTransition, Kairos, SyncKairos
 from kairos.errors import Conflict, DatabaseUnavailable, Duplicate, JobFailed, NotFinished, NotFound
+from kairos.store.pool import SyncStore
 
 
 def test_a_job_s_whole_life(sync_app: SyncKairos, database: str) -> None:
@@ -100,3 +105,48 @@ async def test_an_async_app_opens_itself_for_its_first_verb_and_again_after_a_cl
         assert await app.jobs() == []
         await app.open()
         await app.close()
+
+
+def test_threads_that_meet_at_an_app_not_yet_open_share_its_connection(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, together, connect = SyncKairos(database), Barrier(8), SyncStore.connect
+    made: list[psycopg.Connection] = []
+    monkeypatch.setattr(SyncStore, "connect", lambda store: made.append(connect(store)) or made[-1])
+
+    @app.job
+    def greet(n: int) -> int:
+        return n
+
+    def works(thread: int) -> list[int]:
+        together.wait()
+        return [greet.enqueue(n=n).id for n in range(thread, 200, 8)]
+
+    with ThreadPoolExecutor(8) as threads:
+        jobs = [job for worked in threads.map(works, range(8)) for job in worked]
+    with app:
+        assert sorted(app.get(job).input["n"] for job in jobs) == list(range(200))
+    assert len(made) == 1
+
+
+def test_a_fork_makes_a_connection_of_its_own_and_leaves_its_parents_alone(database: str) -> None:
+    app = SyncKairos(database)
+
+    @app.job
+    def greet(n: int) -> int:
+        return n
+
+    with app:
+        backend = app.store.open().info.backend_pid
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                greet.enqueue(n=1)
+                code = 0 if app.store.open().info.backend_pid != backend else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert greet.enqueue(n=2).is_new
+        assert app.store.open().info.backend_pid == backend
+        assert sorted(job.input["n"] for job in app.jobs()) == [1, 2]

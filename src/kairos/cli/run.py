@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from kairos import documents
+from kairos.action import make_call
 from kairos.actions import command, programs
 from kairos.app import SyncKairos
 from kairos.cli import allowing, reading, tables
 from kairos.cli.place import Json, on_database
 from kairos.cli.when import Intent, Zone, show_ticks
-from kairos.client import make_call
 from kairos.errors import BadRequest, Conflict, NotFound
 from kairos.machine.call import Call, Options
 from kairos.machine.registry import Registry

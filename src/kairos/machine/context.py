@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol
 
 import structlog
+from typing_extensions import TypeVar
 
-from kairos import telemetry
+from kairos import codec, telemetry
 from kairos.errors import BadRequest
 from kairos.machine.call import Call
 from kairos.machine.log import StepLog
 from kairos.machine.names import check_name
 
-S = TypeVar("S")
+S = TypeVar("S", default=object)  # a plain `Context` is enough where the state does not matter
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class Context(Generic[S]):
         "step",
         "taken",
         "timed_out",
+        "told",
         "unit",
         "version",
     )
@@ -87,6 +89,7 @@ class Context(Generic[S]):
         self.cancel_requested = False
         self.taken: list[int] = []
         self.spawned: list[tuple[Call, str | None]] = []
+        self.told: str | None = None  # how far it has come, as JSON; the outcome carries the last of it
         self.unit: Any = None  # the transaction of this step, once it asked for one
         self._runtime = runtime
         self._hide = hide
@@ -111,7 +114,8 @@ class Context(Generic[S]):
         return self._log
 
     def progress(self, done: int, total: int | None = None) -> None:
-        """Tell how far the step has come; written in batches, fenced by the lease."""
+        """Tell how far the step has come; written in batches, fenced by the lease, and at last with the outcome."""
+        self.told = codec.dumps({"done": done, "total": total}, "progress")
         if self._runtime is not None:
             self._runtime.progress(self, done, total)
 

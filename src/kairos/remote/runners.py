@@ -12,7 +12,7 @@ import httpx2
 
 from kairos import codec
 from kairos.remote.talk import Answer, Ask, Item, Lost, Open, ReadLine, Talk
-from kairos.store.query import Pause
+from kairos.store.query import Pause, drive, drive_sync
 
 T = TypeVar("T")
 
@@ -32,18 +32,7 @@ class SyncRunner:
         self._client.close()
 
     def run(self, talk: Talk[T]) -> T:
-        came: Any = None
-        while True:
-            try:
-                effect = talk.send(came)
-            except StopIteration as stop:
-                answer: T = stop.value
-                return answer
-            if isinstance(effect, Pause):
-                time.sleep(effect.seconds)
-                came = None
-            else:
-                came = self._send(effect)
+        return drive_sync(talk, self._send)
 
     def iterate(self, talk: Talk[Any]) -> Iterator[Any]:
         came: Any = None
@@ -96,18 +85,7 @@ class AsyncRunner:
         await self._client.aclose()
 
     async def run(self, talk: Talk[T]) -> T:
-        came: Any = None
-        while True:
-            try:
-                effect = talk.send(came)
-            except StopIteration as stop:
-                answer: T = stop.value
-                return answer
-            if isinstance(effect, Pause):
-                await asyncio.sleep(effect.seconds)
-                came = None
-            else:
-                came = await self._send(effect)
+        return await drive(talk, self._send)
 
     async def iterate(self, talk: Talk[Any]) -> AsyncIterator[Any]:
         came: Any = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -172,7 +174,9 @@ class AsyncStore:
     async def migrate(self) -> list[str]:
         connection = await self.connect()
         try:
-            return await migrate.migrate(connection, self.settings.schema)
+            return await migrate.migrate(
+                connection, self.settings.schema, audit_retention=self.settings.audit_retention
+            )
         except UNAVAILABLE as error:
             raise unavailable(error) from error
         finally:
@@ -202,18 +206,23 @@ class AsyncStore:
 
 
 class SyncStore:
-    """One psycopg connection that runs `Query` values; not shared between threads."""
+    """One psycopg connection that runs `Query` values: threads take turns on it, and a fork makes its own."""
 
     def __init__(self, url: str, settings: Settings) -> None:
         self.url = url
         self.settings = settings
         self.sql = statements(settings.schema)
         self._connection: psycopg.Connection | None = None
+        self._process = os.getpid()
+        self._opening = threading.Lock()
 
     def open(self) -> psycopg.Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = self.connect()
-        return self._connection
+        with self._opening:
+            if self._process != os.getpid():
+                self._process, self._connection = os.getpid(), None  # it is our parent's, who goes on with it
+            if self._connection is None or self._connection.closed:
+                self._connection = self.connect()
+            return self._connection
 
     def close(self) -> None:
         if self._connection is not None:
@@ -261,7 +270,9 @@ class SyncStore:
     def migrate(self) -> list[str]:
         connection = self.open()
         try:
-            return migrate.migrate_sync(connection, self.settings.schema)
+            return migrate.migrate_sync(
+                connection, self.settings.schema, audit_retention=self.settings.audit_retention
+            )
         except UNAVAILABLE as error:
             raise unavailable(error) from error
 

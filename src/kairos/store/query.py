@@ -39,8 +39,8 @@ class Pause:
 Verb: TypeAlias = Generator[Query | Pause, Sequence[Row], T]
 
 
-async def drive(verb: Verb[T], execute: Callable[[Query], Awaitable[Sequence[Row]]]) -> T:
-    """Run a verb to its answer in the async world."""
+async def drive(verb: Generator[Any, Any, T], execute: Callable[[Any], Awaitable[Any]]) -> T:
+    """Run a verb, or whatever else says what it needs, to its answer in the async world."""
     rows: Any = None
     while True:
         try:
@@ -54,8 +54,8 @@ async def drive(verb: Verb[T], execute: Callable[[Query], Awaitable[Sequence[Row
             rows = await execute(effect)
 
 
-def drive_sync(verb: Verb[T], execute: Callable[[Query], Sequence[Row]]) -> T:
-    """Run a verb to its answer in the sync world."""
+def drive_sync(verb: Generator[Any, Any, T], execute: Callable[[Any], Any]) -> T:
+    """The same in the sync world."""
     rows: Any = None
     while True:
         try:

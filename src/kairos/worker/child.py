@@ -17,7 +17,7 @@ from functools import cache
 from types import ModuleType
 from typing import IO, Any
 
-from kairos.client import Action
+from kairos.action import Action
 from kairos.errors import StepError
 from kairos.machine.context import Context, Signal, tell
 from kairos.machine.definition import Machine
@@ -83,8 +83,8 @@ def _run(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
         with keep if step.capture else nullcontext():
             value = step.call(*((ctx,) if machine.takes_context else ()), **arguments)
     except BaseException as error:  # noqa: BLE001 (it travels back to the worker, whatever it is)
-        return {"value": None, "error": error, "taken": [], "spawned": []}
-    return {"value": value, "error": None, "taken": ctx.taken, "spawned": ctx.spawned}
+        return {"value": None, "error": error, "taken": [], "spawned": [], "told": None}
+    return {"value": value, "error": None, "taken": ctx.taken, "spawned": ctx.spawned, "told": ctx.told}
 
 
 @cache
@@ -114,7 +114,7 @@ def _encode(answer: dict[str, Any]) -> bytes:
     except Exception as error:  # noqa: BLE001 (user values may refuse in any way)
         said = answer["error"] if answer["error"] is not None else error
         plain = StepError(f"{type(said).__name__}: {_words(said)}")
-        body = pickle.dumps({"value": None, "error": plain, "taken": [], "spawned": []})
+        body = pickle.dumps({"value": None, "error": plain, "taken": [], "spawned": [], "told": None})
     return body
 
 
