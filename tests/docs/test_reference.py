@@ -25,7 +25,7 @@ from kairos.worker.worker import WorkerSettings
     [
         (kairos.__all__, ()),
         (dir(kairos.Kairos), ("retrying", "store", "synchronise", "transact")),
-        (dir(kairos.Context), ("spawned", "taken", "unit")),
+        (dir(kairos.Context), ("spawned", "taken", "told", "unit")),
         (dir(kairos.Job), ("apply", "bound")),
         (Options.__slots__, ("delay_by", "ttl_by", "scope", "actor", "request_id", "trace")),
     ],

@@ -38,7 +38,7 @@ MUTANTS = {
     "a reaper that waits": ("reap_jobs", PARENTS, PARENTS.replace("where", "where true or"), SWEEPERS, "reap_jobs"),
     "progress that waits": ("report_progress", "of g skip locked", "of g",
                             test_locks.test_progress_and_the_outcomes_of_the_same_steps_do_not_deadlock),
-    "a cancel by what it saw": ("cancel_job", "case when g.status = 'executing' then 'executing'",
+    "a cancel by what it saw": ("cancel_jobs", "case when g.status = 'executing' then 'executing'",
                                 "case when t.status = 'executing' then 'executing'", CANCEL, "next"),
 }  # fmt: skip
 

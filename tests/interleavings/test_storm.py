@@ -118,7 +118,7 @@ async def ends_everything(jobs: Rig) -> int:
     """Cancel what waits, run what is due, and answer how many jobs there are that came to an end."""
     waiting = await jobs.fetch("select id from kairos.gen_durable where status = 'awaiting_signal'")
     for row in waiting:
-        await jobs.run("cancel_job", row["id"], None, None)
+        await jobs.run("cancel_jobs", [row["id"]], None, None)
     await jobs.fetch("update kairos.gen_durable set lease_expires_at = now() where status = 'executing'")
     hand: Hand = jobs.worker("last")
     for _ in range(3):

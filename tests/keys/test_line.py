@@ -55,7 +55,7 @@ async def test_one_sweep_lets_the_next_in_when_the_head_ends_unrun(jobs, ends):
     if ends == "expired":
         await jobs.fetch("update kairos.gen_durable set expires_at = now() where id = $1", head)
     else:
-        await jobs.run("cancel_job", head, None, None)
+        await jobs.run("cancel_jobs", [head], None, None)
     await Sweeper(jobs.store, "sweeper").tick()
     assert await jobs.status(head) == ends
     assert await jobs.worker().run() == [following]

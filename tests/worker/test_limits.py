@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.worker.world import PATIENCE, ended, fetch, until, verbs, working
 
-from kairos import Context, Done, Next, step
+from kairos import Await, Backoff, Context, Done, Next, step
 from kairos.errors import ConfigError
 from kairos.store.query import Query
 from kairos.testing import Clock, drain
@@ -191,6 +191,33 @@ async def test_progress_is_seen_while_the_step_runs_and_a_bad_one_is_the_error_o
         assert [(await ended(app, job.id)).state for job in jobs] == ["success"] * 2
 
 
+async def test_what_a_step_told_last_is_kept_with_its_outcome_whatever_that_is(app):
+    @app.machine("teller", retry=Backoff(attempts=1))
+    class Teller:
+        @step(initial=True)
+        async def tell(self, ctx):
+            ctx.progress(3, 4)
+            match ctx.state["how"]:
+                case "waiting":
+                    return Await("go")
+                case "failed":
+                    raise ValueError("no")
+                case "cancelled":
+                    await app.cancel(ctx.id)
+                    ctx.cancel_requested = True
+                    ctx.checkpoint()
+            return Done()
+
+    ends = ("success", "waiting", "failed", "cancelled")
+    async with app:
+        jobs = await app.enqueue_many([Teller.call(how=how) for how in ends])
+        await drain(app)
+        found = [await app.get(job.id) for job in jobs]
+        assert [(job.state, job.progress) for job in found] == [
+            (end, {"done": 3, "total": 4}) for end in ends
+        ]
+
+
 async def test_settled_jobs_leave_after_their_retention_with_their_history_and_are_counted(app):
     @app.job
     async def quick() -> None: ...
@@ -239,7 +266,7 @@ async def test_the_rate_of_keys_holds_from_the_first_pick_of_a_worker_into_a_bac
 async def test_a_queue_that_seldom_has_anything_is_served_however_busy_the_others_are(app):
     """Hints come faster than the worker looks around."""
 
-    @app.job(queue="kairos")
+    @app.job(name="kairos.rare", queue="kairos")
     async def rare() -> str:
         return "done"
 

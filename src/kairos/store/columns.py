@@ -7,7 +7,7 @@ and every person's own connection, is handed plain text and nothing to adapt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,16 +16,12 @@ _MICROSECOND = timedelta(microseconds=1)
 
 def texts(values: Sequence[str | None]) -> str | None:
     """A `text[]` literal; None for a column of nothing but NULLs, which unnest pads by itself."""
-    if not any(value is not None for value in values):
-        return None
-    return "{" + ",".join(["NULL" if value is None else _quoted(value) for value in values]) + "}"
+    return _literal(values, _quoted)
 
 
 def plain(values: Sequence[Any]) -> str | None:
     """A literal of numbers, booleans or names that need no quotes; None for nothing but NULLs."""
-    if not any(value is not None for value in values):
-        return None
-    return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
+    return _literal(values, str)
 
 
 def microseconds(values: Iterable[timedelta | None]) -> str | None:
@@ -35,6 +31,13 @@ def microseconds(values: Iterable[timedelta | None]) -> str | None:
 
 def instants(values: Iterable[datetime | None]) -> str | None:
     return texts([None if value is None else value.isoformat() for value in values])
+
+
+def _literal(values: Sequence[Any], write: Callable[[Any], str]) -> str | None:
+    first = values[0] if values else None
+    if values.count(first) == len(values):  # most columns of a batch are one value over and over
+        return None if first is None else "{" + ",".join([write(first)] * len(values)) + "}"
+    return "{" + ",".join(["NULL" if value is None else write(value) for value in values]) + "}"
 
 
 def _quoted(value: str) -> str:

@@ -10,6 +10,7 @@ from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import Verb as Change
 from kairos.store.query import Query, Row, Verb
 from kairos.store.rows import Job
+from kairos.verbs.change import tell_cancelled
 from kairos.verbs.find import Filters, page
 
 PORTION = 1000
@@ -61,14 +62,12 @@ def _is_able(job: Job, verb: str) -> bool:
 
 def _cancel(ids: list[int], asked: Asked) -> Verb[Sequence[Row]]:
     rows = yield Query("cancel_jobs", (ids, asked.reason, asked.actor))
-    if keys := sorted({row["leaves_line"] for row in rows if row["leaves_line"] is not None}):
-        opened = yield Query("open_keys", (keys,))
-        yield Query("notify_queues", (sorted({row["queue"] for row in opened}),))
+    yield from tell_cancelled(rows)
     return rows
 
 
 def _retry(ids: list[int], asked: Asked) -> Verb[Sequence[Row]]:
-    rows = yield Query("retry_jobs", (ids, asked.actor, asked.request_id))
+    rows = yield Query("retry_jobs", (ids, asked.actor, asked.request_id, None, None, None))
     yield from _hint(rows)
     return rows
 

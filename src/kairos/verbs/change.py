@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +11,7 @@ from kairos.errors import BadRequest, Conflict, Duplicate, InvalidTransition, No
 from kairos.fsm.lifecycle import JobState, can
 from kairos.fsm.lifecycle import Verb as Change
 from kairos.machine.names import check_name
-from kairos.store.query import Query, Verb
+from kairos.store.query import Query, Row, Verb
 from kairos.store.rows import Job
 from kairos.verbs.read import get, job_number
 
@@ -51,26 +52,31 @@ def cancel(job_id: int, *, reason: str | None = None, actor: str | None = None) 
     """Cancel a job before it runs, or ask a running one to stop; a finished one raises `InvalidTransition`."""
     if reason is not None:
         _check_words(reason, "reason")
-    found = yield Query("cancel_job", (job_number(job_id), reason, actor))
+    found = yield Query("cancel_jobs", ([job_number(job_id)], reason, actor))
     if not found:
         raise NotFound(f"There is no job {job_id}.")
-    if not found[0]["live"]:
+    if not found[0]["done"]:
         raise _refused(job_id, found[0]["state"], JobState.CANCELLED)
     job = yield from get(job_id)  # as it was asked: by the time it heard the hint, it may be gone
-    if found[0]["running"]:
-        yield Query("notify_cancel", (str(job_id),))
-    if (key := found[0]["leaves_line"]) is not None:
-        opened = yield Query("open_keys", ([key],))
-        yield Query("notify_queues", ([row["queue"] for row in opened],))
+    yield from tell_cancelled(found)
     return job
+
+
+def tell_cancelled(cancelled: Sequence[Row]) -> Verb[None]:
+    """Tell the workers that run these jobs, and let those in that waited behind them."""
+    if running := [row["id"] for row in cancelled if row["running"]]:
+        yield Query("notify_cancel", (running,))
+    if keys := sorted({row["leaves_line"] for row in cancelled} - {None}):
+        opened = yield Query("open_keys", (keys,))
+        yield Query("notify_queues", (sorted({row["queue"] for row in opened}),))
 
 
 def run_now(job_id: int, *, actor: str | None = None) -> Verb[Job]:
     """Bring a scheduled job's time forward to now."""
-    found = yield Query("run_job_now", (job_number(job_id), actor))
+    found = yield Query("run_jobs_now", ([job_number(job_id)], actor))
     if not found:
         raise NotFound(f"There is no job {job_id}.")
-    if not found[0]["moved"]:
+    if not found[0]["done"]:
         raise _refused(job_id, found[0]["state"], JobState.PENDING)
     job = yield from get(job_id)
     yield Query("notify_queues", ([job.queue],))
@@ -90,7 +96,7 @@ def retry(
 
     It begins at `step`, or where nobody here knows the machine, where the old one began.
     """
-    found = yield Query("retry_job", (job_number(job_id), step, ttl, actor, request_id, trace))
+    found = yield Query("retry_jobs", ([job_number(job_id)], actor, request_id, step, ttl, trace))
     if not found:
         raise NotFound(f"There is no job {job_id}.")
     old = found[0]
@@ -102,15 +108,15 @@ def retry(
             target=Change.RETRY,
             allowed=can(old["state"]),
         )
-    if old["id"] is None and old["holder"] is None:
+    if not old["done"] and old["holder"] is None:
         # Whoever held the key let go of it in between: it is free now.
         return (yield from retry(job_id, step=step, ttl=ttl, actor=actor, request_id=request_id, trace=trace))
-    if old["id"] is None:
+    if not old["done"]:
         holder = yield from get(old["holder"])
         raise Duplicate(
             f"Job {holder.id} holds the unique key of job {job_id} and is {holder.state}.", job=holder
         )
-    job = yield from get(old["id"])
+    job = yield from get(old["made"])
     yield Query("notify_queues", ([job.queue],))
     return job
 

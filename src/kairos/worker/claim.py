@@ -24,6 +24,7 @@ class Claim:
         "picked",
         "queue",
         "reply_to",
+        "retry",
         "state",
         "step",
         "steps_ahead",
@@ -51,6 +52,7 @@ class Claim:
         picked: int | None = None,
         trace: str | None = None,
         due: datetime | None = None,
+        retry: str | None = None,
     ) -> None:
         self.queue = queue
         self.id = id
@@ -68,6 +70,7 @@ class Claim:
         self.picked = picked  # when this step began, by the database, in microseconds
         self.trace = trace
         self.due = due  # None once it runs ahead
+        self.retry = retry  # the job's own policy as it is stored, read only when a step fails
         self.suspect = suspect  # its worker was lost so often that it may be the cause
 
     def __repr__(self) -> str:
@@ -92,6 +95,7 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
             suspect,
             picked,
             trace,
+            retry,
             _,
             due,
             claimed,
@@ -114,6 +118,7 @@ def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
                 picked,
                 trace,
                 due,
+                retry,
             )
 
 

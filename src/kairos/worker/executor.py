@@ -5,26 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from contextvars import copy_context
 from datetime import timedelta
-from functools import partial
 from typing import Any
 
 from kairos import telemetry
-from kairos.errors import StepError, StepTimeout, UnknownStep
+from kairos.errors import StepError, UnknownStep
 from kairos.fsm.lifecycle import Verb
+from kairos.machine.backoff import read_policy
 from kairos.machine.context import Context, Runtime, tell
 from kairos.machine.definition import Machine, Step
 from kairos.machine.log import as_json, cut, trace_of
 from kairos.machine.outcome import Stop
 from kairos.machine.registry import Registry
-from kairos.worker.capture import captured
 from kairos.worker.claim import Claim
 from kairos.worker.leases import Leases
 from kairos.worker.logs import Log
-from kairos.worker.processes import ProcessLanes
+from kairos.worker.places import Places
 from kairos.worker.settle import Settlement, cancelled, error_text, failure, release, settle
 
 log = Log("kairos.worker")
@@ -84,8 +80,7 @@ class Executor:
         self._buffer: deque[Claim] = deque()
         self._lanes: set[asyncio.Task[None]] = set()
         self._idle: deque[asyncio.Future[None]] = deque()
-        self._threads: ThreadPoolExecutor | None = None
-        self._processes = ProcessLanes()
+        self._places = Places(concurrency)
         self._suspect: Claim | None = None
         self._tracer = telemetry.tracer()
         self.running: dict[int, Running] = {}
@@ -160,9 +155,7 @@ class Executor:
             self._submit(release(running.claim, "its worker is shutting down"))
         for lane in list(self._lanes):
             lane.cancel()
-        await self._processes.close()
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
+        await self._places.close()
 
     async def _lane(self) -> None:
         lane = asyncio.current_task()
@@ -274,7 +267,7 @@ class Executor:
         self, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: Running
     ) -> Settlement:
         try:
-            returned = await self._call(machine, step, ctx, claim)
+            returned = await self._places.call(machine, step, ctx, claim)
         except asyncio.CancelledError as error:
             if ctx.cancel_requested or running.lost:
                 return cancelled(claim, ctx)
@@ -287,60 +280,8 @@ class Executor:
             return self._handled(claim, machine, ctx, error)
         return settle(claim, machine, returned, ctx=ctx)
 
-    async def _call(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
-        if step.timeout is None:
-            return await self._place(machine, step, ctx, claim)
-        try:
-            async with asyncio.timeout(step.timeout.total_seconds()) as limit:
-                return await self._place(machine, step, ctx, claim)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            ctx.cancel_requested = step.runs_in == "thread"  # a thread can only be told, not stopped
-            raise StepTimeout(
-                f"Step {step.name!r} of {machine.name!r} ran longer than {step.timeout.total_seconds():g} s."
-            ) from None
-
-    async def _place(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
-        if step.runs_in == "process":
-            return await self._processes.run(machine, step, ctx, claim)
-        arguments: dict[str, Any] = vars(ctx.state) if machine.plain else {}
-        positional = (ctx,) if machine.takes_context else ()
-        if step.runs_in == "async":
-            if not step.capture:
-                return await step.call(*positional, **arguments)
-            with captured(partial(_print, ctx)):
-                return await step.call(*positional, **arguments)
-        return await self._in_thread(lambda: step.call(*positional, **arguments), ctx, step.capture)
-
-    async def _in_thread(self, call: Callable[[], Any], ctx: Context[Any], capture: bool = False) -> Any:
-        def run() -> tuple[Any, BaseException | None]:
-            try:
-                with captured(partial(_print, ctx)) if capture else nullcontext():
-                    return call(), None
-            except BaseException as error:  # noqa: BLE001 (a future cannot carry every exception: StopIteration hangs it)
-                return None, error
-
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(self._concurrency, thread_name_prefix="kairos-step")
-        threads = self._threads
-        work = threads.submit(run) if self._tracer is None else threads.submit(copy_context().run, run)
-        try:
-            value, error = await asyncio.wrap_future(work)
-        except asyncio.CancelledError:
-            if not work.cancel():
-                # It runs on with nobody waiting: the next steps get fresh threads, and it no transaction.
-                threads.shutdown(wait=False)
-                self._threads = None if self._threads is threads else self._threads
-                if ctx.unit is not None:
-                    ctx.unit.sever()
-            raise
-        if error is not None:
-            raise error
-        return value
-
     def _handled(self, claim: Claim, machine: Machine, ctx: Context[Any], error: BaseException) -> Settlement:
-        """What `handle` makes of an error; an error in `handle` itself is the end."""
+        """What the job's own policy, or else `handle`, makes of an error; an error in that itself is the end."""
         log.warning(
             "step failed",
             job=claim.id,
@@ -351,18 +292,15 @@ class Executor:
         )
         stack = trace_of(error)
         tell(ctx, "error", cut(error_text(error)), None if stack is None else as_json({"stack": stack}))
-        if machine.handle is None or not isinstance(error, Exception):
+        if not isinstance(error, Exception):
             return settle(claim, machine, Stop(), error)
         # What the attempt took and spawned is undone with it: the next one finds its signals again.
         ctx.taken.clear()
         ctx.spawned.clear()
         try:
-            answer = machine.handle(error, ctx)
+            handle = read_policy(claim.retry) or machine.handle
+            answer = Stop() if handle is None else handle(error, ctx)
         except BaseException as broken:
             log.error("handle failed", job=claim.id, action=claim.action, exc_info=broken)
             return failure(claim, broken)
         return settle(claim, machine, answer, error, ctx)
-
-
-def _print(ctx: Context[Any], stream: str, line: str) -> None:
-    tell(ctx, "info", line, stream=stream)

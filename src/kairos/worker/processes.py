@@ -47,6 +47,7 @@ class ProcessLanes:
         await self._keep(child)
         ctx.taken[:] = answer["taken"]
         ctx.spawned[:] = answer["spawned"]
+        ctx.told = answer["told"] or ctx.told
         if answer["error"] is not None:
             raise answer["error"]
         return answer["value"]

@@ -1,4 +1,4 @@
-"""Retention: settled jobs and decided ticks leave after their time."""
+"""Retention: settled jobs, decided ticks and old rows of the audit log leave after their time."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class Pruner(Loop):
         jobs = (await self._store.run(Query("purge_jobs", (self._retention, batch))))[0]["jobs"]
         ticks = (await self._store.run(Query("forget_ticks", (self._retention, batch))))[0]["ticks"]
         requests = (await self._store.run(Query("forget_requests", (batch,))))[0]["requests"]
+        audit = (await self._store.run(Query("retire_audit", (batch,))))[0]["forgotten"]
         self._batch = min(BATCH, 2 * batch)
-        if jobs or ticks:
-            log.info("retention", purged=jobs, ticks=ticks)
-        if batch in (jobs, ticks, requests):
+        if jobs or ticks or audit:
+            log.info("retention", purged=jobs, ticks=ticks, audit=audit)
+        if batch in (jobs, ticks, requests, audit):
             return 0.0
         await self._store.run(Query("forget_keys"))
         return self._interval

@@ -37,6 +37,7 @@ class Settlement:
     timeout: timedelta | None = None
     then: str | None = None
     ahead: bool = False
+    progress: str | None = None
     consumed: list[int] = field(default_factory=list)
     children: list[Call] = field(default_factory=list)
     is_verdict: bool = False  # over an outcome that Postgres would not take
@@ -57,6 +58,7 @@ def settle(
         settlement = _decide(claim, machine, _outcome(machine, claim, returned, error), error)
         if ctx is not None:
             settlement.consumed = ctx.taken
+            settlement.progress = ctx.told
             if settlement.status is not Status.FAILED:
                 settlement.children = [_child(claim, call, reply) for call, reply in ctx.spawned]
     except Exception as broken:  # noqa: BLE001 (an outcome holds what users put there)
@@ -76,7 +78,9 @@ def release(claim: Claim, reason: str, delay: timedelta = _AT_ONCE) -> Settlemen
 
 def cancelled(claim: Claim, ctx: Context[Any] | None = None) -> Settlement:
     """The step honoured a cancel request."""
-    return Settlement(claim, Verb.YIELD, Status.CANCELLED, consumed=ctx.taken if ctx else [])
+    if ctx is None:
+        return Settlement(claim, Verb.YIELD, Status.CANCELLED)
+    return Settlement(claim, Verb.YIELD, Status.CANCELLED, consumed=ctx.taken, progress=ctx.told)
 
 
 def error_code(error: BaseException) -> str:

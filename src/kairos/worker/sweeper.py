@@ -8,7 +8,7 @@ from datetime import timedelta
 from kairos.fsm.lifecycle import STORED, JobState
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query, Row
-from kairos.worker.flusher import open_keys
+from kairos.worker.commit import open_keys
 from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
 from kairos.worker.ticker import Ticker

@@ -14,7 +14,7 @@ from kairos.schedule.policies import Decision, Policy, decide
 from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.pool import AsyncStore, Connection
 from kairos.store.query import Query, Row
-from kairos.worker.flusher import open_keys
+from kairos.worker.commit import open_keys
 from kairos.worker.logs import Log
 
 log = Log("kairos.worker")
@@ -95,14 +95,13 @@ class Ticker:
             if turn.row["overlap"] == "cancel" and turn.fired
             for job_id in turn.row["live"]
         )
-        queries = [Query("cancel_job", (job_id, reason, "ticker")) for job_id, reason in asked]
+        queries = [Query("cancel_jobs", ([job_id], reason, "ticker")) for job_id, reason in asked]
         return [row for query in queries for row in await self._store.on(connection, query)]
 
     async def _hint(self, fired: Sequence[Row], stopped: Sequence[Row]) -> None:
         """What is committed, told to whom it concerns: NOTIFY in the transaction would make commits queue up."""
-        for row in stopped:
-            if row["running"]:
-                await self._store.run(Query("notify_cancel", (str(row["id"]),)))
+        if running := [row["id"] for row in stopped if row["running"]]:
+            await self._store.run(Query("notify_cancel", (running,)))
         if keys := sorted({row["leaves_line"] for row in stopped} - {None}):
             await open_keys(self._store, keys)
         if queues := sorted({row["queue"] for row in fired} - {None}):

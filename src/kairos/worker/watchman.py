@@ -35,7 +35,7 @@ class Watchman(Loop):
 
 
 async def look_if_due(store: AsyncStore, thresholds: Thresholds, every: timedelta = FRESH) -> None:
-    """Look, unless somebody did less than `every` ago."""
+    """Look, unless somebody did less than `every` ago: one look in that time, however many ask, and wherever."""
     due = await drive(claim(every), store.run)
     if due is None:
         return

@@ -13,7 +13,6 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
-from kairos import codec
 from kairos.alarms.thresholds import Thresholds
 from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
@@ -51,7 +50,9 @@ _DRAIN = "\x02"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """`queues` may map a queue to how many of its jobs this worker runs at once."""
+    """`queues` may map a queue to how many of its jobs this worker runs at once; `name` is the first part of its own,
+    which has a random one too, so that two of one name, or a worker and its successor, are told apart.
+    """
 
     queues: Sequence[str] | Mapping[str, int | None] = ("default",)
     concurrency: int = 20
@@ -87,7 +88,8 @@ class Worker:
         prepare: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._prepare = prepare
-        self.name = settings.name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
+        # Never the same twice: whoever lives under a name may be drained, and give back all that is held under it.
+        self.name = f"{settings.name or f'{socket.gethostname()}-{os.getpid()}'}-{secrets.token_hex(3)}"
         self.settings = settings
         self._open_store = store  # asked for at the start: the app may not be open yet
         self._registry = registry
@@ -245,10 +247,10 @@ class Worker:
     # What the executor asks on behalf of a step
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
-        """Checked here, in the step; reported in the loop, since a step may run in a thread."""
-        told = codec.dumps({"done": done, "total": total}, "progress")
+        """Reported in the loop, since a step may run in a thread."""
+        assert ctx.told is not None
         with suppress(RuntimeError):  # a thread that outlived the loop
-            self._loop.call_soon_threadsafe(self.progress_loop.report, ctx.id, ctx.lease, told)
+            self._loop.call_soon_threadsafe(self.progress_loop.report, ctx.id, ctx.lease, ctx.told)
 
     def transaction(self) -> StepTransaction:
         return StepTransaction(self._store)

@@ -1,6 +1,7 @@
 -- cancel_jobs: runnable, awaiting_signal -> cancelled, a batch; for running jobs it is a request that their steps honour.
 -- Guard: live jobs; those they reply to are locked with them, in the order of ids, since their ends go there.
--- Index: gen_durable_pkey.
+-- What is set follows from the row itself and not from `target`: where the row changed while it was waited for,
+-- Postgres first holds the constraints against what becomes of the old one. Index: gen_durable_pkey.
 with family as materialized (
   select g.id, g.status, g.eligible_at, g.completed_at, g.partition_key
   from kairos.gen_durable g
@@ -27,7 +28,7 @@ with family as materialized (
          $3::text, $2::text, kairos.now()
   from cancelled c join target t on t.id = c.id where c.status = 'cancelled'
 )
-select t.id, t.completed_at is null as done, t.status = 'executing' as running,
-       case when t.status = 'runnable' then t.partition_key end as leaves_line,
-       (select pg_notify('kairos_cancel', t.id::text) where t.status = 'executing') as hint
+select t.id, t.completed_at is null as done, t.completed_at is null and t.status = 'executing' as running,
+       kairos.job_state(t.status, t.eligible_at, kairos.now()) as state,
+       case when t.status = 'runnable' then t.partition_key end as leaves_line
 from target t

@@ -4,8 +4,8 @@
 with outcome as materialized (
   select * from unnest(
     $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::int[], $5::text::text[], $6::text::text[],
-    $7::text::bigint[], $8::text::text[], $11::text::text[]
-  ) as o (id, lease, ran, attempt, state, awaits, timeout, await_then, error)
+    $7::text::bigint[], $8::text::text[], $11::text::text[], $12::text::text[]
+  ) as o (id, lease, ran, attempt, state, awaits, timeout, await_then, error, progress)
 ), parked as (
   update kairos.gen_durable g set
     status = case when g.cancel_requested_at is null then 'awaiting_signal' else 'cancelled' end
@@ -16,6 +16,7 @@ with outcome as materialized (
     await_until = kairos.now() + o.timeout * interval '1 microsecond', await_then = o.await_then,
     input = case when o.state is null then g.input else coalesce(g.input, g.state) end,
     state = coalesce(o.state::jsonb, g.state),
+    progress = coalesce(o.progress::jsonb, g.progress),
     updated_at = kairos.now()
   from outcome o
   where g.id = o.id and g.lease = o.lease and coalesce(g.locked_by, '') = $10

@@ -1,7 +1,8 @@
 -- run_jobs_now: scheduled -> pending, a batch.
 -- Guard: runnable and not yet due. Index: gen_durable_pkey.
 with target as materialized (
-  select g.id, g.status, g.eligible_at, g.queue from kairos.gen_durable g where g.id = any ($1::bigint[])
+  select g.id, g.status, g.eligible_at, g.queue, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state
+  from kairos.gen_durable g where g.id = any ($1::bigint[])
   order by g.id
   for no key update
 ), moved as (
@@ -12,4 +13,4 @@ with target as materialized (
   insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, actor, reason, at)
   select m.id, 'run_now', 'scheduled', 'pending', m.step, m.attempt, $2::text, null, kairos.now() from moved m
 )
-select t.id, t.queue, m.id is not null as done from target t left join moved m on m.id = t.id
+select t.id, t.queue, t.state, m.id is not null as done from target t left join moved m on m.id = t.id

@@ -9,8 +9,8 @@ with outcome as materialized (
   from unnest(
     $1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::text[], $5::text::int[], $6::text::text[],
     $7::text::text[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::boolean[],
-    $15::text::bigint[], $16::text::timestamptz[]
-  ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead, picked, due_at)
+    $15::text::bigint[], $16::text::timestamptz[], $17::text::text[]
+  ) as o (id, lease, verb, ran, attempt, step, state, result, delay, error_code, error, ahead, picked, due_at, progress)
 ), ordered as materialized (
   -- Where jobs reply to others, or a schedule cancels its own, two commits may want the same rows: then all take
   -- them in the order of ids. To look whether any do is two probes a batch; the locks would add a fifth to its price.
@@ -41,6 +41,7 @@ with outcome as materialized (
     input = case when o.state is null then g.input else coalesce(g.input, g.state) end,
     state = coalesce(o.state::jsonb, g.state),
     result = coalesce(o.result::jsonb, g.result),
+    progress = coalesce(o.progress::jsonb, g.progress),
     attempt = case o.verb when 'next' then 0 when 'replay' then g.attempt + 1 when 'retry' then g.attempt + 1
                           else g.attempt end,
     -- What is handed back unrun keeps its place in the line.
