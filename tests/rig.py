@@ -62,7 +62,7 @@ class Rig:
         return str(await self.value("select status from kairos.gen_durable where id = $1", job))
 
     async def verbs_of(self, job: int) -> list[str]:
-        return [row["verb"] for row in await self.run("read_history", job)]
+        return [row["verb"] for row in await self.run("read_history", job, None, None)]
 
     async def sweep(self) -> None:
         sweeper = Sweeper(self.store, "sweeper")

@@ -60,6 +60,7 @@ def job(job: Job, registry: Registry | None = None) -> dict[str, Any]:
         "cancelReason": job.cancel_reason,
         "awaits": job.awaits,
         "awaitUntil": job.await_until,
+        "retry": None if job.retry is None else job.retry.as_json(),
         "retryOf": job.retry_of,
         "replyTo": job.reply_to,
         "schedule": job.schedule,
@@ -160,7 +161,7 @@ def settings(queue: Queue) -> dict[str, Any]:
 
 def queue(queue: Queue) -> dict[str, Any]:
     counts = {name: getattr(queue, name) for name in ("scheduled", "pending", "running", "waiting")}
-    return {**settings(queue), **counts}
+    return {**settings(queue), **counts, "atLeast": list(queue.at_least)}
 
 
 def worker(worker: WorkerRow) -> dict[str, Any]:

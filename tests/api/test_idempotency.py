@@ -9,6 +9,7 @@ import httpx2
 import pytest
 from tests.api.serving import Served, serving
 from tests.emptied import database, kept_database, quiet
+from tests.remote.cutting import Cutter
 
 from kairos import Await, Context, Kairos, step
 from kairos.testing import drain
@@ -87,22 +88,22 @@ async def test_sixteen_bodies_at_once_make_one_job_and_fifteen_conflicts(
     assert len(await app.jobs()) == 1
 
 
-async def test_a_request_that_was_cut_after_its_commit_is_replayed(
-    http: httpx2.AsyncClient, app: Kairos, monkeypatch: pytest.MonkeyPatch
+async def test_a_request_whose_connection_is_cut_after_its_commit_is_replayed(
+    served: Served, app: Kairos
 ) -> None:
-    """The service dies between the commit and the answer: what the client sees is a broken connection."""
-    real = Kairos.transact
-
-    async def cut(self: Kairos, make: Any) -> Any:
-        await real(self, make)
-        raise ConnectionError("the power went")
-
-    monkeypatch.setattr(Kairos, "transact", cut)
-    assert (await post(http, "k")).status_code == 500
-    monkeypatch.undo()
-    (job,) = await app.jobs()
-    again = await post(http, "k")
-    assert (again.status_code, again.json()["job"]["id"]) == (202, job.id)
+    """The wire breaks once the job is there for all to see, and before its client has heard a word of it."""
+    async with Cutter(served.port) as wire, httpx2.AsyncClient(base_url=wire.url, timeout=30) as http:
+        wire.hold_answers = True
+        first = asyncio.create_task(post(http, "k"))
+        while not (jobs := await app.jobs()):
+            assert not first.done()
+            await asyncio.sleep(0.005)
+        wire.cut()
+        with pytest.raises(httpx2.TransportError):
+            await first
+        wire.hold_answers = False
+        again = await post(http, "k")
+    assert (again.status_code, again.json()["job"]["id"]) == (202, jobs[0].id)
     assert again.headers["Idempotency-Replayed"] == "true"
     assert len(await app.jobs()) == 1
 

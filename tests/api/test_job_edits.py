@@ -14,6 +14,7 @@ from tests.rig import Hand
 
 from kairos import Await, Context, Done, Kairos, step
 from kairos.api import schemas_jobs as schemas
+from kairos.api.waiting import Waiters
 from kairos.testing import drain
 
 __all__ = ["database", "kept_database", "quiet"]
@@ -149,11 +150,19 @@ async def test_no_length_of_time_is_too_long_to_be_answered(
 # Waiting
 
 
-async def test_whoever_waits_gets_the_job_when_it_has_ended(http: httpx2.AsyncClient, app: Kairos) -> None:
-    job = (await app.action("send").enqueue(3)).id
+async def all_wait(served: Served, job: int, tasks: list[asyncio.Task[Any]]) -> None:
+    """Until the service has each of these requests among those that wait for the job."""
+    waiters = await served.service.part(Waiters)
+    async with asyncio.timeout(30):
+        while len(waiters._waiting.get(job, ())) < len(tasks):
+            await asyncio.sleep(0.01)
+    assert not any(task.done() for task in tasks)
+
+
+async def test_whoever_waits_gets_the_job_when_it_has_ended(served: Served, app: Kairos) -> None:
+    job, http = (await app.action("send").enqueue(3)).id, served.http
     waiting = [asyncio.create_task(http.get(f"/api/jobs/{job}/wait?timeout=60")) for _ in range(20)]
-    await asyncio.sleep(0.3)
-    assert not any(task.done() for task in waiting)
+    await all_wait(served, job, waiting)
     await drain(app)
     answers = [await task for task in waiting]
     assert {(each.status_code, each.json()["job"]["output"]) for each in answers} == {(200, 3)}
@@ -177,7 +186,7 @@ async def test_waiters_hold_no_connection_and_leave_nothing_behind(served: Serve
     limits = httpx2.Limits(max_connections=100)
     async with httpx2.AsyncClient(base_url=served.url, timeout=60, limits=limits) as crowd:
         waiting = [asyncio.create_task(crowd.get(f"/api/jobs/{job}/wait?timeout=60")) for _ in range(50)]
-        await asyncio.sleep(0.5)
+        await all_wait(served, job, waiting)
         assert (await served.http.get("/api/jobs")).status_code == 200
         await app.cancel(job)
         assert {(await task).json()["job"]["state"] for task in waiting} == {"cancelled"}

@@ -146,11 +146,6 @@ async def test_an_action_of_nearly_that_name_is_suggested(http: httpx2.AsyncClie
     assert "did you mean 'send'" in error["message"]
 
 
-async def test_a_retry_policy_in_the_request_is_refused_loudly(http: httpx2.AsyncClient) -> None:
-    answer = await http.post("/api/jobs", json={"action": "send", "input": {"user_id": 7}, "retry": {}})
-    assert (answer.status_code, "action's own policy" in answer.json()["error"]["message"]) == (422, True)
-
-
 async def test_redacted_fields_are_shown_nowhere_and_only_the_step_sees_them(
     http: httpx2.AsyncClient, app: Kairos
 ) -> None:

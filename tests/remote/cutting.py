@@ -10,12 +10,14 @@ from typing import Self
 class Cutter:
     """Passes everything on, until told otherwise.
 
-    `cut_answers` lets so many requests reach the service and cuts instead of answering. `cut_after_bytes` cuts each
-    answer once it is so long. `refuse` takes so many connections and closes them.
+    `hold_answers` passes no answer on and closes nothing. `cut_answers` lets so many requests reach the service and
+    cuts instead of answering. `cut_after_bytes` cuts each answer once it is so long. `refuse` takes so many
+    connections and closes them.
     """
 
     def __init__(self, port: int) -> None:
         self._upstream = port
+        self.hold_answers = False
         self.cut_answers = 0
         self.cut_after_bytes: int | None = None
         self.refuse = 0
@@ -74,6 +76,8 @@ class Cutter:
         passed = 0
         with suppress(OSError):
             while data := await reader.read(65536):
+                if self.hold_answers:
+                    continue
                 if self.cut_answers > 0:
                     self.cut_answers -= 1
                     return  # it was done, and nobody knows

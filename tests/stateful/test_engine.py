@@ -101,7 +101,7 @@ class Engine(World):
             answer = "finished"
         assert answer == expected
         if answer in ("woke", "delivered"):
-            new = self.do(self.rig.run("read_signals", job.id))[-1]["id"]
+            new = self.do(self.rig.run("read_signals", job.id, None, None))[-1]["id"]
             job.inbox[new] = name
             if job.status is Status.AWAITING_SIGNAL and name in job.awaits:
                 job.shown |= {new}  # it came after the deadline: that is what will wake the job

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from kairos.alarms.kinds import KINDS
 from kairos.api.schemas import Answer, Flag, Input, Output
+from kairos.api.schemas_jobs import Job
 
 Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
 Url = Annotated[
@@ -79,13 +80,14 @@ class WebhookMadeAnswer(Answer):
 
 class WebhookList(Answer):
     webhooks: list[Webhook]
+    next_cursor: str | None
 
 
 class WebhookTest(Answer):
     """The job that delivers the test."""
 
     webhook: Webhook
-    job: int
+    job: Job
 
 
 class WebhookWanted(Input):

@@ -5,16 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    model_validator,
-)
+from pydantic import ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
 from kairos.api.schemas import Answer, Flag, Input, Instant, NoSlash, Output
+from kairos.api.schemas_retry import Retry, RetryWanted
 from kairos.fsm.lifecycle import JobState
 from kairos.verbs.bulk import PORTION
 
@@ -40,6 +34,7 @@ class JobWanted(Input):
                     "ttl": "1h",
                     "unique": "welcome:7",
                     "tags": ["customer:7"],
+                    "retry": {"attempts": 5, "base": "10s"},
                 },
             ]
         }
@@ -62,15 +57,7 @@ class JobWanted(Input):
         None, description="What a taken `unique` does: 409, or the job that holds it."
     )
     tags: list[Name] | None = Field(None, max_length=100)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_retry(cls, values: Any) -> Any:
-        if isinstance(values, dict) and "retry" in values:
-            raise ValueError(
-                "retry is the action's own policy, in its code; a job cannot bring another, so leave it out"
-            )
-        return values
+    retry: RetryWanted | None = Field(None, description="In place of the action's own policy or `handle`.")
 
 
 class BatchWanted(Input):
@@ -137,6 +124,7 @@ class Job(Output):
     cancel_reason: str | None
     awaits: list[str]
     await_until: datetime | None
+    retry: Retry | None
     retry_of: int | None
     reply_to: int | None
     schedule: str | None
@@ -185,6 +173,7 @@ class Change(Output):
 
 class HistoryAnswer(Answer):
     history: list[Change]
+    next_cursor: str | None
 
 
 class SignalWanted(Input):
@@ -210,6 +199,7 @@ class Signal(Output):
 
 class SignalList(Answer):
     signals: list[Signal]
+    next_cursor: str | None
 
 
 class Sent(Output):

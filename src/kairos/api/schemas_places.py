@@ -32,6 +32,7 @@ class MachineAnswer(Answer):
 
 class MachineList(Answer):
     machines: list[Machine]
+    next_cursor: str | None
 
 
 class Diagram(Answer):
@@ -56,6 +57,8 @@ class Rate(Output):
 
 
 class Queue(Output):
+    """`atLeast`: states of which there may be more than are counted."""
+
     name: str
     paused_at: datetime | None
     concurrency: int | None
@@ -66,6 +69,7 @@ class Queue(Output):
     pending: int
     running: int
     waiting: int
+    at_least: list[str]
 
 
 class QueueAnswer(Answer):
@@ -74,6 +78,7 @@ class QueueAnswer(Answer):
 
 class QueueList(Answer):
     queues: list[Queue]
+    next_cursor: str | None
 
 
 class RateWanted(Input):
@@ -117,3 +122,4 @@ class WorkerAnswer(Answer):
 
 class WorkerList(Answer):
     workers: list[Worker]
+    next_cursor: str | None

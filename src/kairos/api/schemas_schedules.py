@@ -135,10 +135,6 @@ class MadeJob(Output):
     id: int
 
 
-class Made(Answer):
-    job: MadeJob
-
-
 class Backfilled(Answer):
     jobs: list[MadeJob]
 

@@ -12,6 +12,7 @@ from kairos.cli.jobs import answer
 from kairos.cli.load import App, load_app
 from kairos.cli.place import Data, DatabaseUrl, Json, connect
 from kairos.cli.when import Zone
+from kairos.machine.backoff import Backoff
 from kairos.store.rows import Job
 
 
@@ -48,6 +49,9 @@ def enqueue(
     ] = None,
     key: Annotated[str | None, typer.Option(help="Jobs of one key run one after the other.")] = None,
     unique: Annotated[str | None, typer.Option(help="Refuse it while another job holds this key.")] = None,
+    retry: Annotated[
+        int | None, typer.Option(metavar="N", help="Try it N times in all, whatever its action says.")
+    ] = None,
     tag: Annotated[list[str] | None, typer.Option(help="To find it by; may be given again.")] = None,
     database_url: DatabaseUrl = None,
     data: Data = None,
@@ -65,6 +69,7 @@ def enqueue(
         "ttl": None if ttl is None else reading.length(ttl),
         "key": key,
         "unique": unique,
+        "retry": None if retry is None else Backoff(attempts=retry),
         "tags": tag or None,
     }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

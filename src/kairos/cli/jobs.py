@@ -234,6 +234,7 @@ def _facts(job: Job, shown_input: object) -> list[tuple[str, object]]:
         ("expires", tables.instant(job.expires_at)),
         ("cancel asked", tables.instant(job.cancel_requested_at)),
         ("cancel reason", job.cancel_reason),
+        ("retry", job.retry and f"{job.retry.attempts} attempts in all, by its own policy"),
         ("retry of", job.retry_of),
         ("replies to", job.reply_to),
         ("worker", job.worker),

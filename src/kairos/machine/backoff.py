@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import json
 import random
+import sys
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -32,7 +33,7 @@ class Backoff:
             raise BadDefinition(
                 f"Backoff(attempts={self.attempts}) would never run: give a whole number from 1."
             )
-        if not 1 <= self.factor < math.inf:
+        if not 1 <= self.factor <= sys.float_info.max:
             raise BadDefinition(
                 f"Backoff(factor={self.factor}) would not wait longer each time: give at least 1."
             )
@@ -46,6 +47,16 @@ class Backoff:
             return Stop(f"{type(error).__name__}: {error}")
         return Replay(delay=self.delay(ctx.attempt))
 
+    def as_json(self) -> dict[str, Any]:
+        """The policy as it is stored with a job and shown, its lengths of time in seconds."""
+        return {
+            "attempts": self.attempts,
+            "base": duration(self.base, "base").total_seconds(),
+            "factor": float(self.factor),
+            "cap": duration(self.cap, "cap").total_seconds(),
+            "jitter": float(self.jitter),
+        }
+
     def delay(self, attempt: int) -> timedelta:
         """How long to wait after `attempt` failed; any attempt number is safe."""
         base = duration(self.base, "base").total_seconds()
@@ -57,3 +68,8 @@ class Backoff:
         # Spread before the cap is applied once more: at the cap they must not come back together either.
         spread = random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 (no secret)
         return timedelta(seconds=min(grown * spread, cap))
+
+
+def read_policy(stored: str | None) -> Backoff | None:
+    """The policy that a job carries; None where it is left to its machine."""
+    return None if stored is None else Backoff(**json.loads(stored))

@@ -10,10 +10,14 @@ from typing import Any
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import LIVE_STATUSES, Status
-from kairos.machine.names import LARGEST_ID, check_instant, check_name, check_range
+from kairos.machine.backoff import Backoff
+from kairos.machine.names import LARGEST_ID, OWN_QUEUE, check_instant, check_name, check_queue, check_range
 
 # Options that say where a call comes from, and are not for people to set.
 ORIGIN = frozenset({"actor", "request_id", "trace"})
+
+# What the column that counts them can hold.
+MOST_ATTEMPTS = 2**31 - 1
 
 # Either the key is free once the job has started, or it is taken all its life (and longer, if wished).
 SCOPES: dict[str, tuple[Status, ...]] = {
@@ -43,6 +47,7 @@ class Options:
     reply_to: tuple[int, str] | None = None
     tags: Sequence[str] = ()
     max_reaps: int = 5
+    retry: Backoff | None = None  # in place of what the machine answers an error with
     # Who asks, over which request and within which trace: set by whoever serves, never by `options(...)`.
     actor: str | None = None
     request_id: str | None = None
@@ -74,6 +79,8 @@ class Options:
             check_name(tag, "tags")
         if self.reply_to is not None:
             _check_reply(self.reply_to)
+        if self.retry is not None:
+            _check_retry(self.retry)
         if self.delay is not None:
             object.__setattr__(self, "delay_by", duration(self.delay, "delay"))
         if self.ttl is not None:
@@ -95,6 +102,8 @@ class Call:
     redact: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.queue == OWN_QUEUE:
+            check_queue(self.queue, self.action)
         if self.options.run_at is not None:
             check_end(self.options.run_at, self.options.ttl_by or self.ttl)
 
@@ -133,6 +142,15 @@ def _check_reply(reply_to: Any) -> None:
         raise BadRequest(f"reply_to is {reply_to!r}; give a job's id and a signal's name.", field="reply_to")
     check_range(reply_to[0], "reply_to", 1, LARGEST_ID)
     check_name(reply_to[1], "reply_to")
+
+
+def _check_retry(retry: Any) -> None:
+    if not isinstance(retry, Backoff):
+        raise BadRequest(
+            f"retry is {retry!r}; a job carries a Backoff, such as Backoff(attempts=5), and any other policy is code.",
+            field="retry",
+        )
+    check_range(retry.attempts, "retry.attempts", 1, MOST_ATTEMPTS)
 
 
 def _refuse_both(options: Options, one: str, other: str) -> None:

@@ -15,7 +15,7 @@ from kairos.durations import Duration
 from kairos.errors import BadArguments, BadValue
 from kairos.fsm.spec import Spec
 from kairos.machine.context import Context
-from kairos.machine.names import check_name, check_range
+from kairos.machine.names import check_name, check_queue, check_range
 
 F = TypeVar("F", bound=Callable[..., Any])
 Handle = Callable[[Exception, Context[Any]], Any]
@@ -55,7 +55,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         check_name(self.name, "name")
-        check_name(self.queue, "queue")
+        check_queue(self.queue, self.name)
         check_range(self.version, "version", 1, 2**31 - 1)
 
     def first_state(self, values: Mapping[str, Any]) -> str:

@@ -11,6 +11,9 @@ MAX_NAME = 255
 # bigint: an id beyond it names no job.
 LARGEST_ID = 2**63 - 1
 FIRST_YEAR, LAST_YEAR = 2, 9998
+# Where Kairos' own jobs run, the deliveries of alarms, and how their actions' names begin.
+OWN_QUEUE = "kairos"
+_OWN_ACTIONS = "kairos."
 
 
 def check_name(value: Any, field: str) -> None:
@@ -27,6 +30,20 @@ def check_name(value: Any, field: str) -> None:
         ) from error
     if any(ord(letter) < 32 for letter in value):
         raise BadRequest(f"{field} contains a control character.", field=field)
+
+
+def check_queue(queue: Any, action: str) -> None:
+    """A name, and not that of Kairos' own queue.
+
+    Every worker of every app serves that one, whether it knows an action or not, and a backlog in it would keep
+    alarms from being told.
+    """
+    check_name(queue, "queue")
+    if queue == OWN_QUEUE and not action.startswith(_OWN_ACTIONS):
+        raise BadRequest(
+            f"The queue {queue!r} is for Kairos' own jobs, such as webhooks: put {action} into another.",
+            field="queue",
+        )
 
 
 def check_range(value: Any, field: str, least: int, most: int) -> None:

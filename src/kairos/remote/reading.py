@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 
 from kairos.fsm.lifecycle import JobState
+from kairos.machine.backoff import Backoff
 from kairos.store.rows import HistoryRow, Job, LogRow, Queue, SignalRow, WorkerRow
 from kairos.store.schedules import Schedule, Tick
 from kairos.verbs.alarms import Alarm
@@ -53,6 +54,7 @@ def job(document: Document, *, is_new: bool = True) -> Job:
         expires_at=instant(document["expiresAt"]),
         cancel_requested_at=instant(document["cancelRequestedAt"]),
         cancel_reason=document["cancelReason"],
+        retry=None if document.get("retry") is None else Backoff(**document["retry"]),
         retry_of=document["retryOf"],
         reply_to=document["replyTo"],
         schedule=document["schedule"],
@@ -92,7 +94,7 @@ def queue(document: Document) -> Queue:
         **_rate("rate", document.get("rate")),
         **_rate("key_rate", document.get("keyRate")),
     }
-    return _plain(Queue, {**document, **limits})
+    return _plain(Queue, {**document, **limits, "atLeast": tuple(document.get("atLeast", ()))})
 
 
 def schedule(document: Document) -> Schedule:

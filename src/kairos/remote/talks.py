@@ -72,8 +72,15 @@ class Talks(ABC):
         return read(document[noun])
 
     def _list(self, path: str, noun: str, read: Any) -> Talk[list[Any]]:
-        document = yield from ask(Ask("GET", path, again=True), self._tries)
-        return [read(each) for each in document[noun]]
+        """The whole of a list, page by page."""
+        whole: list[Any] = []
+        params: dict[str, Any] = {}
+        while True:
+            document = yield from ask(Ask("GET", path, params, again=True), self._tries)
+            whole += [read(each) for each in document[noun]]
+            if (cursor := document["nextCursor"]) is None:
+                return whole
+            params = {"cursor": cursor}
 
     def _pages(self, path: str, noun: str, params: Mapping[str, Any], read: Any) -> Talk[None]:
         while True:

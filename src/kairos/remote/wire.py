@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from kairos.durations import duration
 from kairos.errors import BadRequest
+from kairos.machine.backoff import Backoff
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ def value(given: Any) -> Any:
         return given.isoformat()
     if isinstance(given, timedelta):
         return given.total_seconds()
+    if isinstance(given, Backoff):
+        return given.as_json()
     return list(given) if isinstance(given, tuple | set | frozenset) else given
 
 

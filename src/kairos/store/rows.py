@@ -10,6 +10,7 @@ from typing import Any
 
 from kairos.errors import BadRequest, InvalidTransition
 from kairos.fsm.lifecycle import TERMINAL, JobState, can, can_transition
+from kairos.machine.backoff import Backoff, read_policy
 from kairos.store.query import Row
 
 
@@ -42,6 +43,7 @@ class Job:
     expires_at: datetime | None = None
     cancel_requested_at: datetime | None = None
     cancel_reason: str | None = None
+    retry: Backoff | None = None  # its own, in place of its machine's
     retry_of: int | None = None
     reply_to: int | None = None
     schedule: str | None = None
@@ -142,7 +144,9 @@ class SignalRow:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue: its settings, and how much live work it has where that was asked for."""
+    """A queue: its settings, and how much live work it has where that was asked for; of the states in `at_least`, so
+    much or more. `oldest_at` is when the oldest due job was due.
+    """
 
     name: str
     paused_at: datetime | None
@@ -156,6 +160,8 @@ class Queue:
     pending: int = 0
     running: int = 0
     waiting: int = 0
+    oldest_at: datetime | None = None
+    at_least: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +230,7 @@ def job(row: Row) -> Job:
         expires_at=row["expires_at"],
         cancel_requested_at=row["cancel_requested_at"],
         cancel_reason=row["cancel_reason"],
+        retry=read_policy(row["retry"]),
         retry_of=row["retry_of"],
         reply_to=row["reply_to"],
         schedule=row["schedule"],

@@ -6,6 +6,7 @@ import json
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from kairos import telemetry
 from kairos.errors import BadRequest, Duplicate
@@ -16,6 +17,8 @@ from kairos.store import rows
 from kairos.store.columns import instants, microseconds, plain, texts
 from kairos.store.query import Pause, Query, Row, Verb
 from kairos.store.rows import Job
+
+_STATES = {state.value: state for state in JobState}  # a batch reads thousands, and calling the class costs
 
 
 def enqueue(call: Call) -> Verb[Job]:
@@ -38,9 +41,13 @@ def enqueue_many(calls: Iterable[Call]) -> Verb[list[Job]]:
         return []
     batch = yield from timed(batch)
     answer = yield insert(batch)
-    jobs = []
-    for call, row in zip(batch, answer, strict=True):
-        jobs.append(_new_job(call, row) if row["is_new"] else (yield from _holder(call, row["id"])))
+    here, jobs = telemetry.traceparent(), []
+    # At once: a thousand small texts take four times as long one by one.
+    inputs = json.loads(f"[{','.join([call.state for call in batch])}]")
+    for call, row, given in zip(batch, answer, inputs, strict=True):
+        jobs.append(
+            _new_job(call, row, given, here) if row["is_new"] else (yield from _holder(call, row["id"]))
+        )
     return jobs
 
 
@@ -100,6 +107,7 @@ def insert(batch: Sequence[Call]) -> Query:
             texts([given.request_id for given in options]),
             texts([given.trace or here for given in options]),
             texts([texts(call.redact) if call.redact else None for call in batch]),
+            texts([None if given.retry is None else json.dumps(given.retry.as_json()) for given in options]),
         ),
         pokes=frozenset(call.queue for call in batch),
     )
@@ -118,27 +126,28 @@ def _holder(call: Call, job_id: int | None) -> Generator[Query | Pause, Sequence
     return replace(rows.job(found[0]), is_new=False)
 
 
-def _new_job(call: Call, row: Row) -> Job:
+def _new_job(call: Call, row: Row, given: Any, here: str | None) -> Job:
     options = call.options
     return Job(
         id=row["id"],
         action=call.action,
         version=call.version,
-        state=JobState(row["state"]),
+        state=_STATES[row["state"]],
         step=call.step,
         attempt=0,
         queue=call.queue,
         priority=options.priority,
         key=options.key,
         tags=tuple(options.tags),
-        input=json.loads(call.state),
+        input=given,
         inserted_at=row["inserted_at"],
         run_at=row["eligible_at"],
         expires_at=row["expires_at"],
+        retry=options.retry,
         reply_to=options.reply_to[0] if options.reply_to else None,
         unique=options.unique,
         created_by=options.actor,
         request_id=options.request_id,
-        trace=options.trace or telemetry.traceparent(),
+        trace=options.trace or here,
         redact=call.redact,
     )

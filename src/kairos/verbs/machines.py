@@ -39,9 +39,11 @@ def register(registry: Registry) -> Verb[None]:
     )
 
 
-def machines(names: Iterable[str] | None = None) -> Verb[list[MachineRow]]:
-    """Every version of every machine that was registered, by name."""
-    found = yield Query("list_machines", (None if names is None else list(names), ALIVE))
+def machines(
+    names: Iterable[str] | None = None, *, after: str | None = None, limit: int | None = None
+) -> Verb[list[MachineRow]]:
+    """Every version of every machine that was registered, by name; or of at most `limit` machines after a name."""
+    found = yield Query("list_machines", (None if names is None else list(names), ALIVE, after, limit))
     return [rows.machine(row) for row in found]
 
 

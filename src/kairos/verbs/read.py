@@ -21,15 +21,15 @@ def get(job_id: int) -> Verb[Job]:
     return rows.job(found[0])
 
 
-def history(job_id: int) -> Verb[list[HistoryRow]]:
-    """Everything that was committed for one job, in order."""
-    found = yield Query("read_history", (job_number(job_id),))
+def history(job_id: int, *, after: int | None = None, limit: int | None = None) -> Verb[list[HistoryRow]]:
+    """Everything that was committed for one job, in order; or at most `limit` rows after a row."""
+    found = yield Query("read_history", (job_number(job_id), after, limit))
     return [HistoryRow(**row) for row in found]
 
 
-def signals(job_id: int) -> Verb[list[SignalRow]]:
-    """Everything that was ever sent to one job, consumed or not."""
-    found = yield Query("read_signals", (job_number(job_id),))
+def signals(job_id: int, *, after: int | None = None, limit: int | None = None) -> Verb[list[SignalRow]]:
+    """Everything that was ever sent to one job, consumed or not; or at most `limit` after a signal."""
+    found = yield Query("read_signals", (job_number(job_id), after, limit))
     return [rows.signal(row) for row in found]
 
 

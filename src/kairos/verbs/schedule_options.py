@@ -15,7 +15,7 @@ from kairos.schedule.policies import CATCH_UPS, OVERLAPS
 
 _LARGEST_COUNT = 2**31 - 1
 # Each job of a schedule is due at its tick, and is one of many: what these say belongs to a single job.
-_OF_ONE_JOB = ("run_at", "delay", "when", "expires_at", "unique", "reply_to", "ordered", "max_reaps")
+_OF_ONE_JOB = ("run_at", "delay", "when", "expires_at", "unique", "reply_to", "ordered", "max_reaps", "retry")
 _UNSAID = Options()
 
 

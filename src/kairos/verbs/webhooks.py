@@ -13,7 +13,7 @@ from kairos import documents
 from kairos.alarms.kinds import KINDS
 from kairos.errors import BadRequest, NotFound
 from kairos.machine.call import Call, Options
-from kairos.machine.names import LARGEST_ID, check_name
+from kairos.machine.names import LARGEST_ID, OWN_QUEUE, check_name
 from kairos.store.query import Query, Row, Verb
 from kairos.store.rows import Job
 from kairos.verbs.accept import enqueue
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The machine that delivers, and the queue that every worker serves besides its own.
 ACTION = "kairos.webhook"
-QUEUE = "kairos"
+QUEUE = OWN_QUEUE
 STEP = "run"
 
 _LONGEST_URL = 2048
@@ -52,15 +52,15 @@ class Webhook:
     secret: str | None = None
 
 
-def webhooks() -> Verb[list[Webhook]]:
-    """Every webhook, with its newest delivery."""
-    found = yield Query("list_webhooks", (None,))
+def webhooks(*, after: int | None = None, limit: int | None = None) -> Verb[list[Webhook]]:
+    """Every webhook, with its newest delivery; or at most `limit` after one."""
+    found = yield Query("list_webhooks", (None, after, limit))
     return [_webhook(row) for row in found]
 
 
 def webhook(webhook_id: int) -> Verb[Webhook]:
     """One webhook."""
-    found = yield Query("list_webhooks", (_number(webhook_id),))
+    found = yield Query("list_webhooks", (_number(webhook_id), None, None))
     if not found:
         raise NotFound(f"There is no webhook {webhook_id}.")
     return _webhook(found[0])
@@ -109,7 +109,7 @@ def try_webhook(webhook_id: int, *, actor: str | None = None, request_id: str | 
 def deliveries(events: Sequence[tuple[str, Alarm]]) -> Verb[list[Call]]:
     """One delivery for each event and each webhook that wants it; a webhook is not told of its own failure."""
     calls = []
-    for row in (yield Query("list_webhooks", (None,))):
+    for row in (yield Query("list_webhooks", (None, None, None))):
         if row["paused_at"] is not None:
             continue
         for event, alarm in events:

@@ -158,11 +158,19 @@ async def wait_for_job(
 
 
 @router.get("/api/jobs/{id:number}/history", response_model=schemas.HistoryAnswer)
-async def read_history(request: Request, id: int) -> Response:  # noqa: A002
+async def read_history(
+    request: Request,
+    id: int,  # noqa: A002
+    cursor: cursors.AfterId = None,
+    limit: cursors.Limit = 500,
+) -> Response:
     """Everything that was committed for one job, in order."""
     kairos = kairos_of(request)
-    found = await kairos.history(id) or (await kairos.get(id) and [])
-    return answer(request, {"history": [documents.change(row) for row in found]})
+    found = await kairos.run(verbs.history(id, after=cursor, limit=limit + 1))
+    if not found:
+        await kairos.get(id)
+    rows, more = cursors.page(found, limit, lambda row: row.id)
+    return answer(request, {"history": [documents.change(row) for row in rows], "nextCursor": more})
 
 
 def document(kairos: Kairos, job: Job) -> dict[str, Any]:
@@ -189,6 +197,8 @@ def _ask(request: Request, wanted: schemas.JobWanted, index: int | None = None) 
         for name in wanted.model_fields_set - {"action", "input"}
         if (value := getattr(wanted, name)) is not None
     }
+    if wanted.retry is not None:
+        given["retry"] = wanted.retry.policy()
     for one, other in (("when", "run_at"), ("ttl", "expires_at")):
         if one in given and other in given:
             error = BadRequest(

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kairos import documents, verbs
+from kairos.api import cursors
 from kairos.api import schemas_places as schemas
 from kairos.api.answer import answer, kairos_of
 from kairos.fsm import render
@@ -30,12 +31,17 @@ async def registered(service: Service) -> AsyncIterator[None]:
 
 
 @router.get("/api/machines", response_model=schemas.MachineList)
-async def list_machines(request: Request) -> Response:
+async def list_machines(
+    request: Request, cursor: cursors.AfterName = None, limit: cursors.Limit = 500
+) -> Response:
     """Every machine that a worker or this service knows, or ever knew."""
     await request.app.part(registered)
-    found = await kairos_of(request).run(verbs.machines())
+    found = await kairos_of(request).run(verbs.machines(after=cursor, limit=limit + 1))
     by_name = [list(versions) for _, versions in groupby(found, key=lambda row: row.name)]
-    return answer(request, {"machines": [documents.registered(versions) for versions in by_name]})
+    machines, more = cursors.page(by_name, limit, lambda versions: versions[0].name)
+    return answer(
+        request, {"machines": [documents.registered(each) for each in machines], "nextCursor": more}
+    )
 
 
 @router.get("/api/machines/{name}", response_model=schemas.MachineAnswer)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kairos import documents, verbs
+from kairos.api import cursors
 from kairos.api import schemas_places as schemas
 from kairos.api.answer import answer, changed, kairos_of
 
@@ -15,10 +16,13 @@ router = APIRouter(tags=["queues"])
 
 
 @router.get("/api/queues", response_model=schemas.QueueList)
-async def list_queues(request: Request) -> Response:
+async def list_queues(
+    request: Request, cursor: cursors.AfterName = None, limit: cursors.Limit = 500
+) -> Response:
     """Every queue that has live work or settings."""
-    found = await kairos_of(request).run(verbs.queues())
-    return answer(request, {"queues": [documents.queue(queue) for queue in found]})
+    found = await kairos_of(request).run(verbs.queues(after=cursor, limit=limit + 1))
+    queues, more = cursors.page(found, limit, lambda queue: queue.name)
+    return answer(request, {"queues": [documents.queue(each) for each in queues], "nextCursor": more})
 
 
 @router.get("/api/queues/{name}", response_model=schemas.QueueAnswer)

@@ -12,9 +12,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kairos import documents
+from kairos.api import cursors
 from kairos.api import schemas_schedules as schemas
 from kairos.api.answer import answer, caller_of, changed, kairos_of
 from kairos.api.filled import filled
+from kairos.api.schemas_jobs import JobAnswer
 from kairos.app import Kairos
 from kairos.errors import BadCursor, BadRequest, Conflict
 from kairos.machine.call import Call
@@ -44,11 +46,11 @@ async def list_schedules(
     kairos = kairos_of(request)
     if cursor is not None:
         _check_cursor(cursor)
-    found = await kairos.run(verbs.list_all(after=cursor, limit=limit, calendars=kairos.calendars))
-    more = found[-1].name if len(found) == limit else None
+    found = await kairos.run(verbs.list_all(after=cursor, limit=limit + 1, calendars=kairos.calendars))
+    schedules, more = cursors.page(found, limit, lambda schedule: schedule.name)
     return answer(
         request,
-        {"schedules": [documents.schedule(each, kairos.registry) for each in found], "nextCursor": more},
+        {"schedules": [documents.schedule(each, kairos.registry) for each in schedules], "nextCursor": more},
     )
 
 
@@ -108,11 +110,12 @@ async def resume_schedule(request: Request, name: str) -> Response:
     return answer(request, {"schedule": documents.schedule(schedule, kairos.registry)})
 
 
-@router.post("/api/schedules/{name}/trigger", response_model=schemas.Made, status_code=202)
+@router.post("/api/schedules/{name}/trigger", response_model=JobAnswer, status_code=202)
 async def trigger_schedule(request: Request, name: str) -> Response:
     """Enqueue a schedule's job now, outside its ticks."""
-    job = await kairos_of(request).run(tick_verbs.trigger(name, **_origin(request)))
-    return answer(request, {"job": {"id": job}}, 202)
+    kairos = kairos_of(request)
+    job = await kairos.get(await kairos.run(tick_verbs.trigger(name, **_origin(request))))
+    return answer(request, {"job": documents.job(job, kairos.registry)}, 202)
 
 
 @router.post("/api/schedules/{name}/backfill", response_model=schemas.Backfilled, status_code=202)

@@ -20,6 +20,7 @@ router = APIRouter(tags=["session"])
 async def sign_in(request: Request, body: schemas_access.SignIn) -> Response:
     """Sign in with a key; the answer sets a cookie, and tells the token that changes need."""
     caller = await request.app.access.by_token(body.key.get_secret_value())
+    await request.state.known()
     request.state.audit = {"key": caller.id}
     settings = request.app.state.settings
     opening = open_session(caller.id, settings.session_idle, settings.session_age)

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kairos import documents, verbs
+from kairos.api import cursors
 from kairos.api import schemas_jobs as schemas
 from kairos.api.answer import answer, caller_of, kairos_of
 from kairos.api.idempotent import Key, once
@@ -18,11 +19,19 @@ router = APIRouter(tags=["signals"])
 
 
 @router.get("/api/jobs/{id:number}/signals", response_model=schemas.SignalList)
-async def list_signals(request: Request, id: int) -> Response:  # noqa: A002 (the name in the path)
-    """Everything that was ever sent to one job, consumed or not."""
+async def list_signals(
+    request: Request,
+    id: int,  # noqa: A002 (the name in the path)
+    cursor: cursors.AfterId = None,
+    limit: cursors.Limit = 500,
+) -> Response:
+    """Everything that was ever sent to one job, consumed or not, in order."""
     kairos = kairos_of(request)
-    found = await kairos.signals(id) or (await kairos.get(id) and [])
-    return answer(request, {"signals": [documents.signal(row) for row in found]})
+    found = await kairos.run(verbs.signals(id, after=cursor, limit=limit + 1))
+    if not found:
+        await kairos.get(id)
+    rows, more = cursors.page(found, limit, lambda row: row.id)
+    return answer(request, {"signals": [documents.signal(row) for row in rows], "nextCursor": more})
 
 
 @router.post("/api/jobs/{id:number}/signals", status_code=202, response_model=schemas.SignalAnswer)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kairos import documents
+from kairos.api import cursors
 from kairos.api import schemas_alarms as schemas
 from kairos.api.answer import answer, caller_of, changed, kairos_of
 from kairos.verbs import webhooks as verbs
@@ -14,10 +15,13 @@ router = APIRouter(tags=["webhooks"])
 
 
 @router.get("/api/webhooks", response_model=schemas.WebhookList)
-async def list_webhooks(request: Request) -> Response:
+async def list_webhooks(
+    request: Request, cursor: cursors.AfterId = None, limit: cursors.Limit = 500
+) -> Response:
     """Every webhook, each with its newest delivery; never with its secret."""
-    found = await kairos_of(request).run(verbs.webhooks())
-    return answer(request, {"webhooks": [documents.webhook(each) for each in found]})
+    found = await kairos_of(request).run(verbs.webhooks(after=cursor, limit=limit + 1))
+    webhooks, more = cursors.page(found, limit, lambda webhook: webhook.id)
+    return answer(request, {"webhooks": [documents.webhook(each) for each in webhooks], "nextCursor": more})
 
 
 @router.post("/api/webhooks", response_model=schemas.WebhookMadeAnswer, status_code=201)
@@ -54,7 +58,6 @@ async def test_webhook(request: Request, id: int) -> Response:  # noqa: A002
     """Send it a test, signed like an alarm, by the same kind of job; also while it is paused."""
     kairos = kairos_of(request)
     asked = verbs.try_webhook(id, actor=caller_of(request).actor, request_id=request.state.request_id)
-    job = await kairos.run(asked)
-    return answer(
-        request, {"webhook": documents.webhook(await kairos.run(verbs.webhook(id))), "job": job.id}, 202
-    )
+    job = documents.job(await kairos.run(asked), kairos.registry)
+    webhook = documents.webhook(await kairos.run(verbs.webhook(id)))
+    return answer(request, {"webhook": webhook, "job": job}, 202)

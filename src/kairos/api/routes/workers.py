@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kairos import documents, verbs
+from kairos.api import cursors
 from kairos.api import schemas_places as schemas
 from kairos.api.answer import answer, kairos_of
 
@@ -13,10 +14,13 @@ router = APIRouter(tags=["workers"])
 
 
 @router.get("/api/workers", response_model=schemas.WorkerList)
-async def list_workers(request: Request) -> Response:
+async def list_workers(
+    request: Request, cursor: cursors.AfterName = None, limit: cursors.Limit = 500
+) -> Response:
     """The workers that are there, and those that were lost without a word within a day."""
-    found = await kairos_of(request).run(verbs.workers())
-    return answer(request, {"workers": [documents.worker(worker) for worker in found]})
+    found = await kairos_of(request).run(verbs.workers(after=cursor, limit=limit + 1))
+    workers, more = cursors.page(found, limit, lambda worker: worker.id)
+    return answer(request, {"workers": [documents.worker(each) for each in workers], "nextCursor": more})
 
 
 @router.get("/api/workers/{id}", response_model=schemas.WorkerAnswer)

@@ -12,11 +12,12 @@ with input as materialized (
     $1::text::text[], $2::text::int[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::smallint[],
     $7::text::text[], $8::text::boolean[], $9::text::timestamptz[], $10::text::bigint[], $11::text::bigint[],
     $12::text::timestamptz[], $13::text::text[], $14::text::text[], $15::text::bigint[], $16::text::text[],
-    $17::text::text[], $18::text::smallint[], $19::text::text[], $20::text::text[], $21::text::text[], $22::text::text[]
+    $17::text::text[], $18::text::smallint[], $19::text::text[], $20::text::text[], $21::text::text[], $22::text::text[],
+    $23::text::text[]
   ) as u (
     fsm, fsm_version, step, state, queue, priority, partition_key, ordered,
     run_at, delay, ttl, expires_at, unique_name, unique_scope,
-    reply_to, reply_name, tags, max_reaps, created_by, request_id, trace, redact
+    reply_to, reply_name, tags, max_reaps, created_by, request_id, trace, redact, retry
   )
 ), line as materialized (
   select i.id, i.partition_key, i.priority, i.eligible_at,
@@ -43,7 +44,7 @@ with input as materialized (
 ), inserted as (
   insert into kairos.gen_durable (
     id, fsm, fsm_version, step, state, queue, priority, partition_key, ordered, held, eligible_at, expires_at, ttl,
-    unique_key, unique_scope, reply_to, reply_name, tags, max_reaps, created_by, request_id, trace, redact,
+    unique_key, unique_scope, reply_to, reply_name, tags, max_reaps, created_by, request_id, trace, redact, retry,
     inserted_at, updated_at
   ) overriding system value
   select
@@ -52,7 +53,7 @@ with input as materialized (
     i.eligible_at, coalesce(i.expires_at, i.eligible_at + i.ttl * interval '1 microsecond'),
     coalesce(i.expires_at - i.eligible_at, i.ttl * interval '1 microsecond'),
     i.unique_key, coalesce(i.unique_scope::kairos.durable_status[], '{}'), i.reply_to, i.reply_name,
-    coalesce(i.tags::text[], '{}'), i.max_reaps, i.created_by, i.request_id, i.trace, i.redact::text[],
+    coalesce(i.tags::text[], '{}'), i.max_reaps, i.created_by, i.request_id, i.trace, i.redact::text[], i.retry::jsonb,
     kairos.now(), kairos.now()
   from input i
   order by i.unique_key, i.id

@@ -92,7 +92,7 @@ select g.id, g.fsm, g.fsm_version, kairos.job_state(g.status, g.eligible_at, kai
   case when $15::boolean then g.result::text end as result, g.error_code, g.last_error,
   case when $15::boolean then g.progress::text end as progress, g.inserted_at, g.eligible_at, g.started_at, g.completed_at,
   g.expires_at, g.cancel_requested_at, g.cancel_reason, g.retry_of, g.reply_to, g.schedule, g.locked_by, g.awaits, g.await_until,
-  g.reaps, g.unique_key, g.held, g.created_by, g.request_id, g.trace,
+  g.retry::text as retry, g.reaps, g.unique_key, g.held, g.created_by, g.request_id, g.trace,
   g.redact || (select m.redact from kairos.machines m where m.name = g.fsm and m.version = g.fsm_version) as redact,
   ended.walked, ended.more
 from (select min(n.id) as walked, count(*) = $13::int as more from newest n) as ended

@@ -1,4 +1,5 @@
--- list_webhooks: the webhooks, or the one that $1 names, each with its newest delivery.
+-- list_webhooks: the webhooks, or the one that $1 names, each with its newest delivery. By id, at most $3 after $2 (null:
+-- from the first, and all).
 -- Index: gen_durable_deliveries.
 select w.id, w.url, w.kinds, w.paused_at, w.created_at, d.id as job, d.state, d.at, d.last_error
 from kairos.webhooks w
@@ -9,5 +10,6 @@ left join lateral (
   where g.fsm = 'kairos' || '.webhook' and g.state ->> 'webhook' = w.id::text
   order by g.id desc limit 1
 ) d on true
-where $1::bigint is null or w.id = $1
+where ($1::bigint is null or w.id = $1) and w.id > coalesce($2::bigint, 0)
 order by w.id
+limit $3::int

@@ -37,7 +37,7 @@ with recursive gate as materialized (
     unique_key = case when g.unique_scope = '{runnable}' then null else g.unique_key end
   where g.id = any (array(select due.id from due where due.partition_key is null))
   returning g.id, g.lease, g.fsm, g.fsm_version, g.step, g.state, g.attempt, g.partition_key, g.awaits, g.reply_to,
-    g.signalled, g.reaps, g.max_reaps, g.trace, g.priority, g.eligible_at
+    g.signalled, g.reaps, g.max_reaps, g.trace, g.retry, g.priority, g.eligible_at
 )
 select
   c.id, c.lease, c.fsm, c.fsm_version, c.step, c.state::text as state, c.attempt, c.partition_key, c.awaits, c.reply_to,
@@ -46,10 +46,10 @@ select
     from kairos.signals s where s.target_id = c.id and s.consumed_at is null
   ) end as inbox,
   c.reaps * 2 > c.max_reaps as suspect, (extract(epoch from kairos.now()) * 1000000)::bigint as picked, c.trace,
-  c.priority, c.eligible_at, true as claimed
+  c.retry::text as retry, c.priority, c.eligible_at, true as claimed
 from claimed c
 union all
-select due.id, null, null, null, null, null, null, due.partition_key, null, null, null, null, null, null, null, null,
+select due.id, null, null, null, null, null, null, due.partition_key, null, null, null, null, null, null, null, null, null,
   false
 from due where due.partition_key is not null
 order by priority, eligible_at, id

@@ -50,7 +50,7 @@ with allowed as materialized (
     unique_key = case when g.unique_scope = '{runnable}' then null else g.unique_key end
   from heads h where h.id = g.id and g.id = any (array(select t.id from takable t))
   returning g.id, g.lease, g.fsm, g.fsm_version, g.step, g.state, g.attempt, g.partition_key, g.awaits, g.reply_to,
-    g.signalled, g.reaps, g.max_reaps, g.trace, g.priority, g.eligible_at
+    g.signalled, g.reaps, g.max_reaps, g.trace, g.retry, g.priority, g.eligible_at
 )
 select
   c.id, c.lease, c.fsm, c.fsm_version, c.step, c.state::text as state, c.attempt, c.partition_key, c.awaits, c.reply_to,
@@ -59,6 +59,6 @@ select
     from kairos.signals s where s.target_id = c.id and s.consumed_at is null
   ) end as inbox,
   c.reaps * 2 > c.max_reaps as suspect, (extract(epoch from kairos.now()) * 1000000)::bigint as picked, c.trace,
-  c.priority, c.eligible_at, true as claimed
+  c.retry::text as retry, c.priority, c.eligible_at, true as claimed
 from claimed c
 order by c.priority, c.eligible_at, c.id

@@ -1,0 +1,48 @@
+"""The client's lists are whole, however many pages they come in; and a job's own policy goes over the wire."""
+
+from __future__ import annotations
+
+import pytest
+from tests.remote.conftest import Told
+
+from kairos import Backoff, Kairos
+
+pytestmark = pytest.mark.usefixtures("served")
+
+MANY = 1201  # more than two pages
+ROWS = {
+    "workers": "insert into kairos.workers (id, host, pid, queues, actions, concurrency, started_at, seen_at)"
+    " select 'w' || n, 'h', 1, '{}', '{}', 1, now(), now() from generate_series(1, $1::int) n",
+    "queues": "insert into kairos.queues (name) select 'q' || n from generate_series(1, $1::int) n",
+    "history": "insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, at)"
+    " select max(j.id), 'reap', 'running', 'pending', 'run', 0, now()"
+    " from kairos.gen_durable j, generate_series(1, $1::int) n group by n",
+    "signals": "insert into kairos.signals (target_id, name, inserted_at)"
+    " select max(j.id), 'note', now() from kairos.gen_durable j, generate_series(1, $1::int) n group by n",
+}
+
+
+@pytest.mark.parametrize("noun", ROWS)
+async def test_a_list_of_many_pages_is_answered_whole(kairos: Told, app: Kairos, noun: str) -> None:
+    job = await app.action("double").enqueue(number=1)
+    async with app.store.connection() as connection:
+        await connection.execute(ROWS[noun], MANY)
+    about = (job.id,) if noun in ("history", "signals") else ()
+    found = await kairos.ask(lambda kairos: getattr(kairos, noun)(*about))
+    names = [getattr(each, "id", None) or each.name for each in found]
+    assert len(set(names)) == len(names) == MANY + (noun == "queues")
+
+
+async def test_a_job_carries_its_own_policy(kairos: Told, app: Kairos) -> None:
+    policy = Backoff(attempts=2, base="90s", cap="1h")
+    stored = Backoff(attempts=2, base=90, cap=3600)
+    one = await kairos.ask(lambda kairos: kairos.options(retry=policy).enqueue("double", number=1))
+    calls = [
+        kairos.client.options(retry=policy).call("double", number=2),
+        kairos.client.call("double", number=3),
+    ]
+    many = await kairos.ask(lambda kairos: kairos.enqueue_many(calls))
+    assert [job.retry for job in (one, *many)] == [stored, stored, None]
+    assert [(await app.get(job.id)).retry for job in (one, *many)] == [stored, stored, None]
+    await app.cancel(one.id)
+    assert (await kairos.ask(lambda kairos: kairos.retry(one.id))).retry == stored
