@@ -9,15 +9,17 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from kairos.errors import ConfigError
+from kairos.durations import duration
+from kairos.errors import BadRequest, ConfigError
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 # The machines that ship with Kairos; each is off until `actions` names it.
 BUILT_IN = ("http", "command")
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +34,8 @@ class Settings:
     which programs the other may run (each with the arguments it must begin with) and `command_env` which variables a
     job may set for them. `alarm_after` changes from when on something is an alarm, `webhook_allow` names the private
     addresses and networks that webhooks may be sent to besides all public ones. `holidays` are the days that
-    "except holidays" leaves out, by the name of their calendar.
+    "except holidays" leaves out, by the name of their calendar. `audit_retention` is how long the audit log is kept:
+    a migration puts it into the database, for whoever may not migrate may not shorten it; None leaves it as it is.
     """
 
     database_url: str | None = None
@@ -49,6 +52,7 @@ class Settings:
     holidays: Mapping[str, frozenset[date]] = field(default_factory=dict)
     alarm_after: Mapping[str, Any] | str | None = None
     webhook_allow: tuple[str, ...] = ()
+    audit_retention: timedelta | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, str) or not _SCHEMA.fullmatch(self.schema):
@@ -59,6 +63,10 @@ class Settings:
             raise ConfigError(f"pool_size is {self.pool_size}; Kairos needs at least 2 connections.")
         if unknown := set(self.actions) - set(BUILT_IN):
             raise ConfigError(f"actions has {min(unknown)!r}; it may have {', '.join(BUILT_IN)}.")
+        if self.audit_retention is not None and self.audit_retention < _DAY:
+            raise ConfigError(
+                f"audit_retention is {self.audit_retention}; the audit log is kept for a day at least."
+            )
         for argv in self.command_allow:
             if not argv or not argv[0].startswith("/"):
                 raise ConfigError(f"command_allow has {shlex.join(argv)!r}; write the program's whole path.")
@@ -123,6 +131,11 @@ def _cast(name: str, value: Any) -> Any:
             )
         case "holidays":
             return _calendars(value)
+        case "audit_retention":
+            try:
+                return duration(value, name)
+            except BadRequest as error:
+                raise ConfigError(error.message) from error
         case _:
             return value
 

@@ -5,6 +5,7 @@
     │   └── NoPostgres          no Postgres binary was found for the embedded server
     ├── SchemaMismatch          the code and the database schema do not fit
     ├── DatabaseUnavailable     Postgres cannot be reached, or cannot be written to
+    │   └── MigrationBlocked    another transaction keeps the tables locked that a migration changes
     ├── BadRequest              what the caller asked for can never be right
     │   ├── UnknownAction       no machine of that name and version is registered
     │   ├── BadArguments        the arguments do not fit the machine's signature
@@ -80,6 +81,11 @@ class DatabaseUnavailable(KairosError):
     code = "UNAVAILABLE"
     http_status = 503
     exit_code = 69
+
+
+class MigrationBlocked(DatabaseUnavailable):
+    code = "MIGRATION_BLOCKED"
+    exit_code = 75
 
 
 class BadRequest(KairosError):

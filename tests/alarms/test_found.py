@@ -223,6 +223,41 @@ async def test_a_job_that_waits_longer_than_is_normal_is_an_alarm(
         assert await watched.raised("jobs_waiting", "act") is None
 
 
+WAITING = """
+insert into kairos.gen_durable (fsm, step, status, awaits, lease, started_at, eligible_at, inserted_at, updated_at)
+select $1, 'run', 'awaiting_signal', '{paid}', 1, kairos.now(), kairos.now(), kairos.now(), kairos.now() - $2::interval
+from generate_series(1, $3)
+"""
+
+
+async def wait(watched: Watched, action: str, since: timedelta, jobs: int) -> None:
+    """Jobs that wait, without the steps that lead there: the guard is asleep as in a restore."""
+    async with watched.store.transaction() as connection:
+        await connection.execute("set local session_replication_role = replica")
+        await connection.execute(WAITING, action, since, jobs)
+
+
+async def test_a_long_wait_is_found_behind_any_number_of_waits_that_are_normal(watched: Watched) -> None:
+    watched.thresholds = Thresholds.of("jobs_waiting.slow=90d")
+    await wait(watched, "slow", timedelta(days=30), 10_001)
+    await wait(watched, "quick", timedelta(days=2), 1)
+    await wait(watched, "zealous", timedelta(days=2), 1)
+    await watched.look()
+    found = {
+        subject: alarm.count
+        for (kind, subject), alarm in (await watched.open()).items()
+        if kind == "jobs_waiting"
+    }
+    assert found == {"quick": 1, "zealous": 1}
+
+
+async def test_more_long_waits_than_are_counted_are_said_to_be_more(watched: Watched) -> None:
+    await wait(watched, "slow", timedelta(days=30), 1_500)
+    alarm = await watched.raised("jobs_waiting", "slow")
+    assert alarm is not None
+    assert alarm.cause.startswith("1000 or more jobs of slow wait without a deadline")
+
+
 async def test_a_reaped_lease_is_an_alarm_and_a_poison_job_another(watched: Watched) -> None:
     hand = watched.worker("lost-worker")
     await watched.enqueue(max_reaps=1)

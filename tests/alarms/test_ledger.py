@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import asyncpg
 import pytest
 from tests.alarms.watching import Watched
 from tests.rig import call, done
@@ -82,6 +83,31 @@ async def test_jobs_deleted_by_hand_are_an_alarm_until_somebody_writes_them_off(
     await watched.fetch("delete from kairos.gen_durable where id = $1", jobs[2])
     (again,) = await off(watched)
     assert (again.id != alarm.id, again.count) == (True, 1)
+
+
+async def test_an_alarm_whose_write_off_fails_is_not_acknowledged_either(watched: Watched) -> None:
+    job = await watched.enqueue()
+    await watched.fetch("delete from kairos.gen_durable where id = $1", job)
+    (alarm,) = await off(watched)
+    await watched.fetch(
+        "alter table kairos.job_ledger add constraint full_disk check (written_off = 0) not valid"
+    )
+    with pytest.raises(asyncpg.CheckViolationError):
+        await watched.acknowledge(alarm)
+    (still,) = await off(watched)
+    assert still.acknowledged_at is None
+    await watched.fetch("alter table kairos.job_ledger drop constraint full_disk")
+    assert (await watched.acknowledge(alarm)).acknowledged_by == "ann"
+    assert await off(watched) == []
+
+
+async def test_two_who_acknowledge_at_once_write_off_once(watched: Watched) -> None:
+    job = await watched.enqueue()
+    await watched.fetch("delete from kairos.gen_durable where id = $1", job)
+    (alarm,) = await off(watched)
+    await asyncio.gather(*(watched.acknowledge(alarm, by=f"p{number}") for number in range(8)))
+    assert await off(watched) == []
+    assert await watched.value("select sum(written_off) from kairos.job_ledger") == 1
 
 
 @pytest.mark.parametrize("change", ["delete", "insert"])

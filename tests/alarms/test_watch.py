@@ -114,6 +114,16 @@ async def test_the_next_look_is_due_fifteen_seconds_after_the_last(watched: Any,
     assert (later["decay"], later["count"]) == (offset >= 0, False)
 
 
+async def test_however_many_ask_within_five_seconds_one_looks_and_the_others_write_nothing(
+    app: Kairos,
+) -> None:
+    await look_if_due(app.store, Thresholds())
+    version = "select xmin::text, xmax::text, ctid::text from kairos.watch"
+    (before,) = await fetch(app, version)
+    await asyncio.gather(*(look_if_due(app.store, Thresholds()) for _ in range(20)))
+    assert await fetch(app, version) == [before]
+
+
 async def test_a_look_at_a_quiet_database_costs_two_statements(
     app: Kairos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,14 +197,14 @@ async def test_a_worker_knows_whether_it_hears_and_tells(
     async with app.worker(name="hears") as worker:
         await until(lambda: worker._listener.hears, "its own voice")
         worker._beat.wake()
-        await until(lambda: _deaf(app, "hears", False), "its word")
+        await until(lambda: _deaf(app, worker.name, False), "its word")
     admin = urlsplit(database)._replace(path=urlsplit(kairos_server).path).geturl()
     async with Kairos(database, direct_url=admin) as elsewhere, elsewhere.worker(name="deaf") as worker:
         await until(lambda: worker._listener._connection is not None, "its connection")
         worker._beat.wake()
-        await until(lambda: _deaf(app, "deaf", True), "its word")
-        await fetch(app, "update kairos.workers set deaf_since = now() - interval '30 s' where id = 'deaf'")
-        assert [alarm.subject for alarm in await looked(app, "listener_deaf")] == ["deaf"]
+        await until(lambda: _deaf(app, worker.name, True), "its word")
+        await fetch(app, "update kairos.workers set deaf_since = now() - interval '30 s'")
+        assert [alarm.subject for alarm in await looked(app, "listener_deaf")] == [worker.name]
 
 
 async def _deaf(app: Kairos, worker: str, deaf: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import structlog.testing
 from tests.api.serving import Served
 
 from kairos import Kairos
+from kairos.api import strangers
 from kairos.store.pool import AsyncStore
 from kairos.store.query import Query
 from kairos.verbs import audit as log
@@ -83,6 +85,57 @@ async def test_an_origin_that_is_none_is_refused_and_put_down(http: httpx2.Async
     answer = await http.post("/api/session", json={"key": "x"}, headers={"Origin": "http://["})
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "FORBIDDEN")
     assert await rows(app) == [("anonymous", "signIn", None, 403)]
+
+
+async def test_sign_ins_that_fail_leave_one_row_and_one_that_counts_the_others(
+    served: Served, app: Kairos
+) -> None:
+    for body in ({"key": "kr_0000_guess"}, {"key": "other"}, {"key": ""}, {}, {"wrong": 1}):
+        assert (await served.http.post("/api/session", json=body)).status_code in (401, 422)
+    for _ in range(3):
+        await served.http.post("/api/session", json={"key": "x"}, headers={"Origin": "http://elsewhere"})
+    assert await rows(app) == [("anonymous", "signIn", None, 401)]
+    await served.service.strangers.flush()
+    counted, first = await app.run(log.audit())
+    assert (first.details, counted.details) == ({"address": "127.0.0.1"}, {"address": "127.0.0.1", "more": 7})
+    await served.http.post("/api/session", json={"key": "x"})
+    assert len(await rows(app)) == 3, "the next one begins anew"
+
+
+async def test_strangers_from_everywhere_leave_no_more_rows_than_are_told_apart(
+    served: Served, app: Kairos
+) -> None:
+    asked = log.Asked("anonymous", "signIn", None, "r", 401)
+    for number in range(100):
+        for _ in range(2):
+            await served.service.strangers.refused(f"10.0.0.{number}", asked)
+    await served.service.strangers.flush()
+    details = [row.details for row in await app.run(log.audit(limit=1000))]
+    assert len(details) == 2 * (strangers.MOST_ADDRESSES + 1)
+    assert sum(each.get("more", 1) for each in details) == 200
+    assert {"address": "elsewhere", "more": 2 * 80 - 1} in details
+
+
+async def test_a_service_that_closes_puts_down_what_it_counted(served: Served, app: Kairos) -> None:
+    for _ in range(3):
+        await served.http.post("/api/session", json={"key": "x"})
+    await served.service.close()
+    assert [row.details.get("more") for row in await app.run(log.audit())] == [2, None]
+
+
+async def test_a_sign_in_that_is_good_is_put_down_before_there_is_a_session(
+    served: Served, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, token = await app.run(verbs.add_key("Ada", ["read"]))
+    for _ in range(2):
+        await served.http.post("/api/session", json={"key": "x"})
+    assert (await served.http.post("/api/session", json={"key": token})).status_code == 201
+    assert (await rows(app))[-1] == ("anonymous", "signIn", None, 201)
+    fail_on(monkeypatch, "insert_audit")
+    with structlog.testing.capture_logs():
+        assert (await served.http.post("/api/session", json={"key": token})).status_code == 503
+    async with app.store.connection() as connection:
+        assert await connection.fetchval("select count(*) from kairos.sessions") == 1
 
 
 async def test_a_change_tells_which_fields_it_was_to_change_and_never_their_values(
@@ -202,6 +255,8 @@ def test_the_role_that_runs_the_service_cannot_change_the_schema_or_call_retenti
         "select kairos.forget_audit('2 days', 1)",
         "alter table kairos.audit disable trigger all",
         "set session_replication_role = replica",
+        "create or replace function kairos.audit_retention() returns interval language sql as $$ select null $$",
+        "alter function kairos.retire_audit(int) rename to other",
     ):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             runtime.execute(sql.encode())
@@ -251,6 +306,31 @@ async def test_retention_removes_what_is_old_and_nothing_within_a_day(
     assert [row[2] for row in await rows(app)] == ["new"]
     with psycopg.connect(database) as connection, pytest.raises(psycopg.Error, match="a day at least"):
         connection.execute("select kairos.forget_audit('23 hours', 1)")
+
+
+async def test_the_sweep_of_a_worker_removes_what_is_older_than_the_owner_said(
+    http: httpx2.AsyncClient, app: Kairos, runtime: psycopg.Connection[Any], database: str
+) -> None:
+    """As the role that may not touch the log otherwise."""
+    from kairos.testing import Clock
+    from kairos.worker.pruner import Pruner
+
+    clock = await Clock(app).install()
+    await clock.freeze()
+    user = runtime.info.user
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(f"grant select on kairos.clock to {user}".encode())
+    for number in range(3):
+        await http.delete(f"/api/keys/old{number}")
+    await clock.move("400d")
+    await http.delete("/api/keys/new")
+    async with Kairos(database.replace("://kairos@", f"://{user}@")) as worker:
+        pruner = Pruner(worker.store, timedelta(days=7))
+        await pruner.tick()
+        assert len(await rows(app)) == 4
+        await clock.move(1e-6)
+        await pruner.tick()
+    assert [row[2] for row in await rows(app)] == ["new"]
 
 
 def fail_on(monkeypatch: pytest.MonkeyPatch, name: str) -> None:

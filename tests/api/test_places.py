@@ -213,10 +213,15 @@ async def test_a_worker_is_there_and_leaves_when_asked(http: httpx2.AsyncClient,
             await asyncio.sleep(0.02)
         schemas.WorkerList.model_validate(workers)
         (row,) = workers["workers"]
-        assert (row["id"], "mail" in row["queues"], row["live"], row["running"]) == ("w1", True, True, 0)
-        assert (await http.get("/api/workers/w1")).json()["worker"]["id"] == "w1"
+        assert (row["id"], "mail" in row["queues"], row["live"], row["running"]) == (
+            worker.name,
+            True,
+            True,
+            0,
+        )
+        assert (await http.get(f"/api/workers/{worker.name}")).json()["worker"]["id"] == worker.name
         assert (await http.get("/api/machines/send")).json()["machine"]["workers"] == 1
-        asked = await http.post("/api/workers/w1/drain")
+        asked = await http.post(f"/api/workers/{worker.name}/drain")
         schemas.WorkerAnswer.model_validate(asked.json())
         assert (asked.status_code, asked.json()["worker"]["drainAt"] is not None) == (202, True)
         async with asyncio.timeout(30):
@@ -226,7 +231,7 @@ async def test_a_worker_is_there_and_leaves_when_asked(http: httpx2.AsyncClient,
     assert [job.state for job in await known.jobs()] == ["pending"]
     for path in ("", "/drain"):
         method = "POST" if path else "GET"
-        assert (await http.request(method, f"/api/workers/w1{path}")).status_code == 404
+        assert (await http.request(method, f"/api/workers/{worker.name}{path}")).status_code == 404
 
 
 async def test_a_worker_tells_how_much_it_runs(http: httpx2.AsyncClient, known: Kairos) -> None:
@@ -238,11 +243,11 @@ async def test_a_worker_tells_how_much_it_runs(http: httpx2.AsyncClient, known: 
         await go_on.wait()
 
     await slow.enqueue()
-    async with known.worker(["slow"], name="w2"):
+    async with known.worker(["slow"], name="w2") as worker:
         async with asyncio.timeout(30):
             await started.wait()
             while not (rows := (await http.get("/api/workers")).json()["workers"]):
                 await asyncio.sleep(0.02)
         assert rows[0]["running"] == 1
-        assert (await known.run(verbs.worker("w2"))).running == 1
+        assert (await known.run(verbs.worker(worker.name))).running == 1
         go_on.set()

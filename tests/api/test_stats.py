@@ -78,7 +78,7 @@ async def test_many_who_ask_at_once_cost_one_look(
     monkeypatch.setattr("kairos.api.snapshots._FRESH", 60.0)
     for _ in range(5):
         await http.get("/api/stats")
-    assert looks.count("live_jobs") == 1
+    assert looks.count("list_queues") == 1
 
 
 async def test_a_series_has_a_slot_for_every_step_and_the_present_one_is_last(

@@ -114,6 +114,23 @@ def test_postgres_is_brought_back_when_it_is_killed(start: Start, there: Termina
     assert servers(home / ".kairos") == []
 
 
+@pytest.mark.parametrize("reload", ["--reload", "--no-reload"])
+def test_a_second_signal_ends_it_at_once_and_leaves_no_server_behind(
+    start: Start, there: Terminal, home: Path, reload: str
+) -> None:
+    """As `timeout` sends them: one to the process, one to its group."""
+    (home / "dev_twice.py").write_text(SHOP)
+    process = start("dev", "dev_twice.py", reload)
+    process.says("worker started")
+    job = there("enqueue", "dev_twice.py", "nap", "seconds=60", "--json").json["job"]["id"]
+    until(lambda: there("jobs", "show", job, "--json").json["job"]["state"] == "running", "the job's start")
+    process.signal(signal.SIGTERM)
+    process.says("stopping: what runs may finish")
+    process.signal(signal.SIGTERM, group=True)
+    assert process.end() == 130
+    until(lambda: servers(home / ".kairos") == [], "the server's end")
+
+
 def test_a_worker_may_join_and_outlive_the_server_that_dev_started(
     start: Start, there: Terminal, home: Path
 ) -> None:

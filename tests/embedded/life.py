@@ -25,7 +25,8 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from kairos.embedded import Server
-server = Server(Path(sys.argv[1]), ephemeral="ephemeral" in sys.argv, settings={"fsync": "off"})
+how = {name: name in sys.argv for name in ("ephemeral", "watched")}
+server = Server(Path(sys.argv[1]), settings={"fsync": "off"}, **how)
 print(server.start(), flush=True)
 sys.stdin.read()
 server.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import asyncpg
@@ -10,7 +11,7 @@ import psycopg
 import pytest
 from tests.embedded.life import FAST, processes
 
-from kairos.embedded import Server, find_binaries
+from kairos.embedded import Server, cluster, find_binaries
 from kairos.embedded.binaries import DEBIAN, SETTING, major_version
 from kairos.errors import ConfigError, DatabaseUnavailable
 
@@ -157,3 +158,29 @@ def test_a_leftover_of_an_interrupted_initdb_is_removed(empty: Path) -> None:
             "socket",
             "users",
         ]
+
+
+def test_a_log_that_is_full_begins_anew_and_its_end_is_kept(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "LOG_LIMIT", 1000)
+    with Server(data, settings=FAST) as server, psycopg.connect(server.url(), autocommit=True) as connection:
+        for number in range(50):
+            with suppress(psycopg.Error):
+                connection.execute(f"select no_such_column_{number}".encode())
+        assert server.log.stat().st_size > 1000
+        server.trim_log()
+        assert server.log.stat().st_size == 0
+        kept = server.log.with_name("postgres.log.old").read_text()
+        assert (len(kept), "no_such_column_49" in kept) == (1000, True)
+        # The server appends, so that it goes on where the log begins now, and not where it was.
+        with suppress(psycopg.Error):
+            connection.execute("select one_more")
+        said = server.log.read_text()
+        assert ("one_more" in said, said.startswith("\0")) == (True, False)
+        server.log.write_bytes(b"x" * 1001)
+        with Server(data):  # whoever joins sees to it too
+            assert server.log.stat().st_size < 1000
+        server.log.write_bytes(b"x" * 1000)
+        server.trim_log()
+        assert server.log.stat().st_size == 1000, "one that is not full is left alone"

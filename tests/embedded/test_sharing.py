@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from tests.embedded.life import FAST, User, postmaster, processes
+from tests.embedded.life import FAST, User, postmaster, processes, until
 
-from kairos.embedded import Server
+from kairos.embedded import Server, bystander
 from kairos.embedded.locks import FileLock
 from kairos.errors import DatabaseUnavailable
 
@@ -105,3 +105,41 @@ def test_a_lock_that_is_held_too_long_is_named(tmp_path: Path) -> None:
     said = r"Another process has held .*lock for 0 s"
     with held.exclusive(1), pytest.raises(DatabaseUnavailable, match=said), wanted.exclusive(0):
         pytest.fail("two held it at once")
+
+
+def test_the_server_of_a_watched_process_that_is_killed_is_stopped(
+    data: Path, user: Callable[..., User]
+) -> None:
+    watched = user(data, "watched")
+    watched.url()
+    assert processes(data) != []
+    watched.kill()
+    until(lambda: not processes(data))
+    with Server(data, settings=FAST) as server, psycopg.connect(server.url()) as connection:
+        assert connection.execute("select 1").fetchone() == (1,)
+
+
+def test_a_watched_process_that_is_killed_leaves_the_server_to_those_who_use_it(
+    data: Path, user: Callable[..., User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = user(data, "watched")
+    watched.url()
+    with Server(data) as server, psycopg.connect(server.url()) as connection:
+        before = postmaster(data)
+        watched.kill()
+        monkeypatch.setattr(bystander, "PATIENCE", 0.5)
+        monkeypatch.setattr("sys.argv", ["bystander", str(data)])
+        bystander.main()  # as the one that was left behind does, which tries for longer
+        assert connection.execute("select 1").fetchone() == (1,)
+        assert postmaster(data) == before
+    until(lambda: not processes(data))
+
+
+def test_a_watched_process_that_leaves_in_good_order_leaves_nobody_behind(data: Path) -> None:
+    server = Server(data, watched=True, settings=FAST)
+    server.start()
+    assert server._bystander is not None
+    left = server._bystander._process
+    server.stop()
+    assert left.returncode == 0
+    assert processes(data) == []

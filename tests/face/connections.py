@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import asyncpg
+import django
 import psycopg
+from django.conf import settings
+from django.db import connection as django_connection
+from django.db import connections, transaction
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import namedtuple_row
 from sqlalchemy import create_engine, text
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
@@ -93,6 +100,37 @@ def of_sqlalchemy(*, session: bool) -> Callable[[str], Any]:
     return opened
 
 
+def of_django(*, use_tz: bool = True, **options: Any) -> Callable[[str], Any]:
+    """`django.db.connection` inside `transaction.atomic()`, with settings as people have them."""
+
+    @asynccontextmanager
+    async def opened(url: str) -> AsyncIterator[Own]:
+        if not settings.configured:
+            settings.configure(DATABASES={"default": {"ENGINE": "django.db.backends.postgresql"}})
+            django.setup()
+        place = conninfo_to_dict(url)
+        names = {"NAME": place["dbname"], "HOST": place["host"], "PORT": place["port"], "USER": place["user"]}
+        with (
+            patch.object(settings, "USE_TZ", use_tz),
+            patch.dict(connections.databases["default"], {**names, "OPTIONS": options}),
+            # A test's event loop runs in this thread, where Django would rather have none.
+            patch.dict(os.environ, {"DJANGO_ALLOW_ASYNC_UNSAFE": "true"}),
+        ):
+            atomic = transaction.atomic()
+            atomic.__enter__()
+            error = RuntimeError("changed my mind")
+            yield Own(
+                django_connection,
+                lambda sql: django_connection.cursor().execute(sql),
+                lambda: atomic.__exit__(None, None, None),
+                lambda: atomic.__exit__(RuntimeError, error, None),
+            )
+            django_connection.close()
+            del connections["default"]  # the next one is another database's
+
+    return opened
+
+
 def _own(connection: Any) -> Own:
     return Own(connection, lambda sql: connection.execute(text(sql)), connection.commit, connection.rollback)
 
@@ -109,4 +147,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
     "sqlalchemy AsyncConnection on psycopg": of_sqlalchemy_async("psycopg", session=False),
     "sqlalchemy Session": of_sqlalchemy(session=True),
     "sqlalchemy Connection": of_sqlalchemy(session=False),
+    "django": of_django(),
+    "django without time zones": of_django(use_tz=False),
+    "django binding on the server": of_django(server_side_binding=True),
 }

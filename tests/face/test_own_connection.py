@@ -47,6 +47,8 @@ async def every_verb(app: Kairos, own: Own) -> None:
     waiting = await in_state(app, "waiting", key="k")
     later = await settle(on.enqueue(echo.options(delay=60, tags=['a"b', "c,d"], unique="u").call(1)))
     assert later.state == "scheduled"
+    read = await settle(on.get(later.id))
+    assert read.inserted_at == later.inserted_at and read.inserted_at.utcoffset() is not None
     batch = await settle(on.enqueue_many([echo.options(unique=name).call() for name in ("u", "v", "v")]))
     assert [job.is_new for job in batch] == [False, True, False]
     with pytest.raises(Duplicate):

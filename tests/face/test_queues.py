@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from tests.face.actions import in_state
 
-from kairos import JobState, Kairos
+from kairos import JobState, Kairos, documents
+from kairos.cli.queues import count
 from kairos.errors import BadRequest
 from kairos.testing import drain
+from kairos.verbs import edit, queue
+from kairos.verbs.stats import stats
 
 
 async def test_a_queue_counts_its_live_jobs_by_state(app: Kairos) -> None:
@@ -85,6 +90,26 @@ async def test_a_limit_that_makes_no_sense_is_refused(
     assert await app.queues() == []
 
 
+async def test_a_backlog_is_counted_so_far_and_no_further_and_hides_no_other_queue(
+    app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["kairos.verbs.queue"], "MOST_COUNTED", 1000)
+    echo = app.action("echo")
+    await app.enqueue_many(echo.options(queue="busy").call(1) for _ in range(1200))
+    await app.enqueue_many(echo.options(queue="busy", delay="1h", priority=-5).call(1) for _ in range(1100))
+    await echo.options(queue="small").enqueue(1)
+    busy, small = await app.queues()
+    assert (busy.name, busy.pending, busy.scheduled) == ("busy", 1000, 1000)
+    assert sorted(busy.at_least) == ["pending", "scheduled"]
+    assert (small.name, small.pending, small.at_least) == ("small", 1, ())
+    assert (await app.run(queue("busy"))).at_least == busy.at_least
+    seen = await app.run(stats())
+    assert [(each.name, each.pending) for each in seen.queues] == [("busy", 1000), ("small", 1)]
+    assert (seen.states["pending"], seen.at_least) == (1001, ("scheduled", "pending"))
+    assert documents.queue(busy)["atLeast"] == list(busy.at_least)
+    assert (count(busy, "pending"), count(small, "pending")) == ("1000+", "1")
+
+
 @pytest.mark.parametrize("name", ["", None, 5, "a\x00b", "\ud800"])
 async def test_a_queue_needs_a_name(app: Kairos, name: Any) -> None:
     for ask in (app.pause, app.resume, app.limit):
@@ -99,6 +124,57 @@ async def test_the_workers_that_are_there_are_listed(app: Kairos) -> None:
         job = await app.action("send").enqueue(1)
         await app.result(job.id, timeout=20)
         (worker,) = await app.workers()
-        assert (worker.id, worker.concurrency, sorted(worker.queues)) == ("w", 7, ["a", "kairos", "mail"])
+        assert (worker.id[:2], worker.concurrency, sorted(worker.queues)) == (
+            "w-",
+            7,
+            ["a", "kairos", "mail"],
+        )
         assert set(worker.actions) == {"echo", "fail", "kairos.webhook", "send", "waiter"}
     assert await app.workers() == []
+
+
+async def test_two_workers_of_one_name_are_told_apart(app: Kairos) -> None:
+    async with app.worker(name="twin", poll=0.1) as one, app.worker(name="twin", poll=0.1) as other:
+        while len(found := await app.workers()) < 2:
+            await asyncio.sleep(0.02)
+        assert {worker.id for worker in found} == {one.name, other.name}
+        assert all(worker.id.startswith("twin-") for worker in found)
+
+
+async def test_a_worker_that_is_started_again_is_not_drained_because_its_predecessor_was(app: Kairos) -> None:
+    """The predecessor was asked to leave, and killed before it could take its row along."""
+    async with app.worker(name="mailer", poll=0.1) as first:
+        while not await app.workers():
+            await asyncio.sleep(0.02)
+    async with app.store.connection() as connection:
+        await connection.execute(
+            """insert into kairos.workers (id, host, pid, queues, actions, concurrency, started_at, seen_at, drain_at)
+               select name, 'box', 1, '{}', '{}', 1, now(), now(), now() from unnest($1::text[]) as name""",
+            [first.name, "mailer"],
+        )
+    async with app.worker(name="mailer", poll=0.1) as second:
+        job = await app.action("send").enqueue(1)
+        await app.result(job.id, timeout=20)
+        assert {worker.id: worker.drain_at is not None for worker in await app.workers()} == {
+            first.name: True,
+            "mailer": True,
+            second.name: False,
+        }
+        assert not second.left.is_set()
+
+
+async def test_the_queue_of_kairos_itself_takes_no_other_jobs(app: Kairos) -> None:
+    """Every worker of every app serves it, and a backlog there would keep alarms from being told."""
+    job = await app.action("send").options(delay="1h").enqueue(1)
+    for ask in (
+        lambda: app.job(name="greedy", queue="kairos")(lambda: None),
+        lambda: app.action("send").options(queue="kairos").enqueue(1),
+        lambda: app.enqueue_many([app.action("send").options(queue="kairos").call(1)]),
+        lambda: app.schedules.add("often", "every hour", app.action("send").options(queue="kairos").call(1)),
+        lambda: app.run(edit(job.id, {"queue": "kairos"})),
+    ):
+        with pytest.raises(BadRequest, match="is for Kairos' own jobs") as refused:
+            await ask()
+        assert refused.value.field == "queue"
+    assert [each.queue for each in await app.jobs()] == ["mail"]
+    assert await app.schedules.list() == []

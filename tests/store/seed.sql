@@ -35,3 +35,11 @@ insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, a
 select id, 'done', 'running', 'success', 'run', 0, now() from kairos.gen_durable where id <= 30000;
 
 analyze kairos.gen_durable, kairos.signals, kairos.history;
+
+-- 20,000 requests by a few busy callers, about a few busy things, and one long ago of somebody else.
+insert into kairos.audit (at, actor, verb, target, request_id, status)
+values (now() - interval '30 days', 'rare', 'addKey', 'rare', 'r0', 201),
+       (now() - interval '30 days', 'key 1', 'rare', 'thing 1', 'r1', 201);
+insert into kairos.audit (at, actor, verb, target, request_id, status)
+select now(), 'key ' || n % 3, 'enqueue' || n % 3, 'thing ' || n % 5, 'r', 201 from generate_series(1, 20000) as n;
+analyze kairos.audit;

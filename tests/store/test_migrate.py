@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +13,7 @@ import psycopg
 import pytest
 
 from kairos import Kairos, SyncKairos
-from kairos.errors import SchemaMismatch
+from kairos.errors import ConfigError, MigrationBlocked, SchemaMismatch
 from kairos.store import migrate
 from kairos.testing import drain
 from kairos.testing.plugin import with_database
@@ -144,3 +146,103 @@ async def test_two_schemas_in_one_database_do_not_see_each_other(bare: str) -> N
         await apps[0].action("act").enqueue()
         assert (len(await apps[0].jobs()), len(await apps[1].jobs())) == (1, 0)
         assert (await drain(apps[1]), await drain(apps[0])) == (0, 1)
+
+
+@pytest.fixture
+def waiting(monkeypatch: pytest.MonkeyPatch) -> migrate.Migration:
+    """One more migration, which needs a table for itself; the tries are short."""
+    more = migrate.Migration(NEWEST + 1, "more", "alter table kairos.queues add column more int")
+    whole = migrate.migrations
+    monkeypatch.setattr(migrate, "migrations", lambda schema="kairos": (*whole(schema), more))
+    monkeypatch.setattr(migrate, "LOCK_TIMEOUT", timedelta(milliseconds=50))
+    monkeypatch.setattr(migrate, "PAUSES", (0.01, 0.01))
+    return more
+
+
+def holder(url: str) -> psycopg.Connection[Any]:
+    """Somebody who read a table and then went to lunch."""
+    connection = psycopg.connect(url, application_name="lunch")
+    connection.execute("select * from kairos.queues")
+    return connection
+
+
+@pytest.mark.parametrize("app", [Kairos, SyncKairos], ids=["async", "sync"])
+async def test_a_migration_that_is_kept_waiting_gives_up_and_names_who_is_in_its_way(
+    kairos_database: str, waiting: migrate.Migration, app: Any
+) -> None:
+    with holder(kairos_database) as blocking:
+        with pytest.raises(MigrationBlocked) as blocked:
+            await answer if asyncio.iscoroutine(answer := app(kairos_database).migrate()) else None
+        pid = blocking.info.backend_pid
+        assert f"pid {pid} (lunch, idle in transaction) has queues locked" in blocked.value.message
+        assert f"`select pg_terminate_backend({pid})`" in blocked.value.message
+    assert ask(kairos_database, "select max(version) from kairos.migrations") == [(NEWEST,)]
+    assert await Kairos(kairos_database).migrate() == [waiting.name]
+
+
+async def test_nobody_waits_behind_a_migration_that_waits(
+    kairos_database: str, waiting: migrate.Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        migrate, "PAUSES", (60.0,)
+    )  # it pauses between its tries for longer than the test takes
+    migrating = asyncio.create_task(Kairos(kairos_database).migrate())
+    with holder(kairos_database):
+        tried = "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle'"
+        while not ask(kairos_database, f"{tried} and query ilike 'rollback%'")[0][0]:
+            await asyncio.sleep(0.01)
+        ask(kairos_database, "set lock_timeout = '10s'; insert into kairos.queues (name) values ('mail')")
+    migrating.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await migrating
+
+
+def test_a_migration_goes_on_once_the_way_is_free(
+    kairos_database: str, waiting: migrate.Migration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migrate, "PAUSES", (0.05,) * 1000)
+    tried = threading.Event()
+    slept = migrate.time.sleep
+    monkeypatch.setattr(migrate.time, "sleep", lambda seconds: (tried.set(), slept(seconds)))
+    blocking = holder(kairos_database)
+    leaving = threading.Thread(target=lambda: (tried.wait(60), blocking.close()))
+    leaving.start()
+    assert SyncKairos(kairos_database).migrate() == [waiting.name]
+    leaving.join()
+
+
+async def test_a_migrator_waits_for_another_however_long_that_takes(
+    kairos_database: str, waiting: migrate.Migration
+) -> None:
+    with psycopg.connect(kairos_database) as other:
+        other.execute(f"select pg_advisory_xact_lock({migrate._LOCK})".encode())
+        migrating = asyncio.create_task(Kairos(kairos_database).migrate())
+        queued = "select count(*) from pg_locks where locktype = 'advisory' and not granted and database = "
+        while not ask(
+            kairos_database, f"{queued}(select oid from pg_database where datname = current_database())"
+        )[0][0]:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(3 * migrate.LOCK_TIMEOUT.total_seconds())
+        assert not migrating.done()
+    assert await migrating == [waiting.name]
+
+
+async def test_the_retention_of_the_audit_log_is_put_into_the_database_by_a_migration(
+    kairos_database: str,
+) -> None:
+    kept = "select kairos.audit_retention()"
+    assert ask(kairos_database, kept) == [(timedelta(days=400),)]
+    assert await Kairos(kairos_database, audit_retention="90d").migrate() == []
+    assert ask(kairos_database, kept) == [(timedelta(days=90),)]
+    await Kairos(kairos_database).migrate()
+    assert ask(kairos_database, kept) == [(timedelta(days=90),)], "who says nothing changes nothing"
+    SyncKairos(kairos_database, audit_retention=timedelta(days=30)).migrate()
+    assert ask(kairos_database, kept) == [(timedelta(days=30),)]
+
+
+@pytest.mark.parametrize("wrong", ["23h", "soon", -1])
+def test_a_retention_of_the_audit_log_that_makes_no_sense_is_refused(
+    kairos_database: str, wrong: Any
+) -> None:
+    with pytest.raises(ConfigError, match="audit_retention"):
+        Kairos(kairos_database, audit_retention=wrong)

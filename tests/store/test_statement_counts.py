@@ -74,8 +74,8 @@ async def test_each_verb_of_a_client_costs_what_it_should(app: Kairos, sent: lis
         "list": (lambda: app.jobs(limit=5), ["list_jobs"]),
         "signal to a busy job": (lambda: app.signal("u", "note"), ["deliver_signal"]),
         "signal that wakes": (lambda: app.signal(waiting.id, "paid"), ["deliver_signal", "read_jobs"]),
-        "run now": (lambda: app.run_now(job.id), ["run_job_now", "read_jobs"]),
-        "cancel": (lambda: app.cancel(job.id), ["cancel_job", "read_jobs"]),
+        "run now": (lambda: app.run_now(job.id), ["run_jobs_now", "read_jobs"]),
+        "cancel": (lambda: app.cancel(job.id), ["cancel_jobs", "read_jobs"]),
     }
     for what, (ask, cost) in asked.items():
         sent.clear()

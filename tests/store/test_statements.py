@@ -18,7 +18,7 @@ FOLDER = Path(str(files("kairos.store") / "sql"))
 WRITES_JOBS = re.compile(r"(?:update|insert into|delete from) kairos\.gen_durable\b")
 READS_JOBS = re.compile(r"(?:from|join|update) kairos\.gen_durable\b")
 # What these read of the jobs is everything, or a few rows that another statement named.
-READS_ALL = {"list_queues", "admit_queue", "lock_queue", "count_ledger", "write_off"}
+READS_ALL = {"list_queues", "admit_queue", "lock_queue", "count_ledger"}
 
 
 def header(name: str) -> str:

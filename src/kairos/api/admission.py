@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fastapi.routing import APIRoute
@@ -15,6 +16,7 @@ from kairos.api.caller import ANONYMOUS, Caller, Scope
 from kairos.api.ledger import Ledger
 from kairos.api.policy import QUESTIONS
 from kairos.api.rates import Rates
+from kairos.api.strangers import Strangers
 from kairos.errors import Forbidden, KairosError, TooManyRequests, Unauthorized
 from kairos.verbs.audit import Asked, Ended
 
@@ -25,7 +27,14 @@ class Admission:
     """Stands before one route, as plain ASGI: whatever it refuses, the route never sees."""
 
     def __init__(
-        self, app: ASGIApp, route: APIRoute, needs: Scope | None, access: Access, rates: Rates, ledger: Ledger
+        self,
+        app: ASGIApp,
+        route: APIRoute,
+        needs: Scope | None,
+        access: Access,
+        rates: Rates,
+        ledger: Ledger,
+        strangers: Strangers,
     ) -> None:
         self._app = app
         self._verb = route.operation_id or route.name
@@ -35,6 +44,7 @@ class Admission:
         self._access = access
         self._rates = rates
         self._ledger = ledger
+        self._strangers = strangers
 
     async def __call__(self, scope: Request, receive: Receive, send: Send) -> None:
         state, headers = scope["state"], Headers(scope=scope)
@@ -47,10 +57,17 @@ class Admission:
         except (TooManyRequests, Unauthorized):
             raise  # not put down: the log would grow as fast as anybody asks; the metrics count them
         except KairosError as error:
-            await self._ledger.begin(self._asked(scope, error.http_status, {"code": error.code}))
+            asked = self._asked(scope, error.http_status, {"code": error.code})
+            if self._needs is None:
+                await self._strangers.refused(_client(scope), asked)
+            else:
+                await self._ledger.begin(asked)
             raise
-        row = await self._ledger.begin(self._asked(scope))
-        await self._follow(row, scope, receive, send)
+        if self._needs is None:
+            state["known"] = partial(self._put_down, scope)
+        else:
+            await self._put_down(scope)
+        await self._follow(scope, receive, send)
 
     async def _let_in(self, scope: Request, receive: Receive, headers: Headers) -> Receive:
         """Admit the request and read its body; answers a `receive` that gives the body again."""
@@ -97,7 +114,11 @@ class Admission:
         self._rates.take(caller.actor)
         return caller
 
-    async def _follow(self, row: int, scope: Request, receive: Receive, send: Send) -> None:
+    async def _put_down(self, scope: Request) -> None:
+        """Write what is about to be tried. Where nobody is known yet, the route calls it once it knows who asks."""
+        scope["state"]["audit_row"] = await self._ledger.begin(self._asked(scope))
+
+    async def _follow(self, scope: Request, receive: Receive, send: Send) -> None:
         """Run the route, and put down how it ended before anybody is told."""
         told = False
 
@@ -105,15 +126,21 @@ class Admission:
             nonlocal told
             if message["type"] == "http.response.start" and not told:
                 told = True
-                await self._ledger.end(Ended(row, message["status"], scope["state"].get("audit")))
+                await self._ended(scope, message["status"], scope["state"].get("audit"))
             await send(message)
 
         try:
             await self._app(scope, receive, tell)
         except Exception:
             if not told:
-                await self._ledger.end(Ended(row, 500))
+                await self._ended(scope, 500)
             raise
+
+    async def _ended(self, scope: Request, status: int, details: dict[str, Any] | None = None) -> None:
+        if (row := scope["state"].get("audit_row")) is not None:
+            await self._ledger.end(Ended(row, status, details))
+        else:
+            await self._strangers.refused(_client(scope), self._asked(scope, status, details))
 
     def _asked(self, scope: Request, status: int | None = None, details: Any = None) -> Asked:
         caller: Caller = scope["state"]["caller"]
@@ -123,5 +150,9 @@ class Admission:
 
 
 def _address(scope: Request) -> str:
+    return f"address:{_client(scope)}"
+
+
+def _client(scope: Request) -> str:
     client = scope.get("client")
-    return f"address:{client[0] if client else 'unknown'}"
+    return client[0] if client else "unknown"

@@ -46,6 +46,7 @@ from kairos.api.routes import (
     workers,
 )
 from kairos.api.settings import ServiceSettings
+from kairos.api.strangers import Strangers
 from kairos.app import Kairos
 
 # It would tell whole query strings, and errors with their words; `Observed` makes the span of a request.
@@ -97,6 +98,7 @@ class Service(FastAPI):
         self.access = Access(kairos, settings)
         self.rates = Rates(settings.rate, settings.burst)
         self.ledger = Ledger(kairos)
+        self.strangers = Strangers(self.ledger)
         self.stopping = asyncio.Event()  # streams end when it is set
         self._parts: dict[Any, Any] = {}
         self._opened = AsyncExitStack()
@@ -120,6 +122,7 @@ class Service(FastAPI):
     async def close(self) -> None:
         """End the streams and whatever else was started on the way."""
         self.stopping.set()
+        await self.strangers.flush()
         async with self._opening:
             self._parts.clear()
             await self._opened.aclose()
@@ -132,7 +135,7 @@ class Service(FastAPI):
             ours = copy.copy(route)  # the router is shared by every service of this process
             ours.operation_id = route.operation_id or openapi.camel_case(route.name)
             needs = policy.scope_of(route)
-            ours.app = Admission(route.app, ours, needs, self.access, self.rates, self.ledger)
+            ours.app = Admission(route.app, ours, needs, self.access, self.rates, self.ledger, self.strangers)
             self.router.routes.append(ours)
 
     def methods(self, scope: Scope) -> list[str]:

@@ -109,7 +109,7 @@ def _database(settings: Settings) -> Iterator[str]:
             kairos.close()
         yield settings.database_url
         return
-    with Server(settings.data) as server:
+    with Server(settings.data, watched=True) as server:  # however this ends, nothing is left running
         with client(settings):  # brings the schema up
             pass
         ended = threading.Event()
@@ -123,12 +123,13 @@ def _database(settings: Settings) -> Iterator[str]:
 
 
 def _revive(server: Server, ended: threading.Event) -> None:
-    """Bring Postgres back if it dies; the worker finds it again by itself."""
+    """Bring Postgres back if it dies; the worker finds it again by itself. Its log is kept short meanwhile."""
     while not ended.wait(1.0):
         try:
             if not server.is_alive():
                 log.error("Postgres died and is started again", log=str(server.log))
                 server.start()
+            server.trim_log()
         except (KairosError, OSError) as error:  # tried again in a second
             log.error("Postgres does not start", error=str(error))
 

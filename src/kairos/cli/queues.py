@@ -21,6 +21,14 @@ Name = Annotated[str, typer.Argument(metavar="QUEUE", show_default=False, help="
 Rate = Annotated[str | None, typer.Option(metavar="N/TIME", help="At most so many starts, such as 100/1m.")]
 
 
+LIVE = ("scheduled", "pending", "running", "waiting")
+
+
+def count(queue: Queue, state: str) -> str:
+    """How many jobs it has in a state, with a plus where there may be more."""
+    return f"{getattr(queue, state)}{'+' if state in queue.at_least else ''}"
+
+
 @app.command("ls")
 @on_database
 def list_queues(kairos: SyncKairos, as_json: Json = False) -> None:
@@ -32,11 +40,8 @@ def list_queues(kairos: SyncKairos, as_json: Json = False) -> None:
         tables.say("No queues: nothing is live, and none has settings.")
     else:
         tables.show(
-            ("queue", "scheduled", "pending", "running", "waiting", "settings"),
-            [
-                (each.name, each.scheduled, each.pending, each.running, each.waiting, _settings(each))
-                for each in found
-            ],
+            ("queue", *LIVE, "settings"),
+            [(each.name, *(count(each, state) for state in LIVE), _settings(each)) for each in found],
         )
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from kairos.app import SyncKairos
 from kairos.cli import tables
 from kairos.cli.place import on_database
+from kairos.cli.queues import count
 from kairos.errors import DatabaseUnavailable
 from kairos.fsm.lifecycle import JobState
 
@@ -63,13 +64,16 @@ def _look(kairos: SyncKairos) -> RenderableType:
 def _parts(kairos: SyncKairos) -> Iterator[RenderableType]:
     queues = kairos.queues()
     sums = {state: sum(getattr(queue, state) for queue in queues) for state in _LIVE}
-    yield Text("   ").join(Text.assemble(tables.state(state), f" {sums[state]}") for state in _LIVE)
+    more = {state: "+" if any(state in queue.at_least for queue in queues) else "" for state in _LIVE}
+    yield Text("   ").join(
+        Text.assemble(tables.state(state), f" {sums[state]}{more[state]}") for state in _LIVE
+    )
     yield Text()
     if queues:
         yield tables.table(
             ("queue", *_LIVE, ""),
             [
-                (queue.name, *(getattr(queue, state) for state in _LIVE), "paused" if queue.paused_at else "")
+                (queue.name, *(count(queue, state) for state in _LIVE), "paused" if queue.paused_at else "")
                 for queue in queues
             ],
         )

@@ -5,7 +5,7 @@
 
 `binaries` finds the programs, `account` decides who runs them (Postgres refuses root), `processes` tells
 the living from the dead, `cluster` makes and runs one data directory, `server` shares it between processes,
-`ephemeral` ends the servers of tests.
+`ephemeral` ends the servers of tests, `bystander` those that a killed process left behind.
 """
 
 from kairos.embedded.binaries import find_binaries

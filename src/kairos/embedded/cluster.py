@@ -28,6 +28,7 @@ USER = "kairos"
 PORT = 5432  # only names the socket file: nothing listens on the network
 PATIENCE = 60.0  # seconds for a start, a recovery or a stop
 MERCY = 20.0  # seconds from a polite signal to a harder one
+LOG_LIMIT = 10 * 2**20  # bytes of the log, and of what is kept of it when it begins anew
 # Runs a command on the text given first. Its own input is the lock: if we are killed, the next process
 # to come here waits until the command is over. The command itself must not hold it, as it may be the server.
 HOLDING = r'text=$1; shift; printf "%s\n" "$text" | "$@"; exit $?'
@@ -56,6 +57,21 @@ class Cluster:
 
     def answers(self) -> bool:
         return answers(self._socket, user=USER, database="postgres")
+
+    def log_is_full(self) -> bool:
+        return self.log.exists() and self.log.stat().st_size > LOG_LIMIT
+
+    def trim_log(self) -> None:
+        """Let a log that is full begin anew, and keep its end as `postgres.log.old`.
+
+        Postgres appends to it and so need not be told; what it says between the two is lost.
+        """
+        if not self.log_is_full():
+            return
+        with self.log.open("r+b") as log, Path(f"{self.log}.old").open("wb") as kept:
+            log.seek(-LOG_LIMIT, os.SEEK_END)
+            shutil.copyfileobj(log, kept)
+            log.truncate(0)
 
     def launch(self, settings: Mapping[str, str], lock: int) -> None:
         """Bring the server up, whatever was left behind by the one before; `lock` is the caller's, open."""

@@ -3,7 +3,7 @@
 What lies in the data directory:
 
     postgres/       the cluster, made aside and renamed into place when complete
-    postgres.log    what the server says
+    postgres.log    what the server says, the last 10 MB or so; .old is what it said before
     socket/         the Unix socket (in /tmp, where this path does not do for one)
     lock            held for the length of a start or a stop
     users           held, shared, by each process between its start and its stop
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
+from kairos.embedded.bystander import Bystander
 from kairos.embedded.cluster import PATIENCE, PORT, USER, Cluster
 from kairos.embedded.ephemeral import Watcher
 from kairos.embedded.locks import FileLock
@@ -35,11 +36,17 @@ class Server:
 
     Its calls block: from a coroutine, use a thread. `settings` are Postgres settings, used if this object is
     the one that starts the server. An `ephemeral` server owns `data`, which must be new or empty: the server
-    ends with this process, however that ends, and `data` is removed.
+    ends with this process, however that ends, and `data` is removed. With `watched`, the server of a process that was
+    killed is stopped too, unless others use it; else it waits for the next start.
     """
 
     def __init__(
-        self, data: Path, *, ephemeral: bool = False, settings: Mapping[str, str] | None = None
+        self,
+        data: Path,
+        *,
+        ephemeral: bool = False,
+        watched: bool = False,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.data = data.resolve()
         self._socket_directory = _socket_directory(self.data)
@@ -49,6 +56,8 @@ class Server:
         self._users = FileLock(self.data / "users")
         self._ephemeral = ephemeral
         self._watcher: Watcher | None = None
+        self._watched = watched
+        self._bystander: Bystander | None = None
 
     @property
     def log(self) -> Path:
@@ -68,7 +77,10 @@ class Server:
         Call it again to bring back a server that died under its users.
         """
         self._make_data_directory()
+        if self._watched and self._bystander is None:
+            self._bystander = Bystander(self.data)
         with self._lock.exclusive(PATIENCE * 2) as lock:
+            self._cluster.trim_log()
             joined = self._users.share()
             try:
                 if not self.is_alive():
@@ -91,6 +103,29 @@ class Server:
         if self._watcher is not None:
             self._watcher.finish()
             self._watcher = None
+        if self._bystander is not None:
+            self._bystander.dismiss()
+            self._bystander = None
+
+    def stop_unused(self) -> bool:
+        """Stop the server if nobody uses it, and return whether that is so."""
+        if not self.data.exists():
+            return True
+        with self._lock.exclusive(PATIENCE * 2):
+            self._users.share()
+            try:
+                unused = self._users.try_exclusive()
+                if unused:
+                    self._cluster.shut_down()
+                return unused
+            finally:
+                self._users.release()
+
+    def trim_log(self) -> None:
+        """Keep the log of a server that runs for long from growing for ever."""
+        if self._cluster.log_is_full():
+            with self._lock.exclusive(PATIENCE * 2):
+                self._cluster.trim_log()
 
     def is_alive(self) -> bool:
         """Return whether the server lets clients in."""

@@ -10,6 +10,7 @@ import asyncpg
 import psycopg
 from psycopg import AsyncRawCursor, RawCursor
 from psycopg.rows import dict_row
+from psycopg.types.datetime import TimestamptzLoader
 
 from kairos.errors import BadRequest
 from kairos.store.query import Row
@@ -96,6 +97,9 @@ def _driver_sql(connection: Any, sql: str, params: tuple[Any, ...]) -> Sequence[
 def _django(connection: Any) -> Execute:
     def execute(sql: str, params: tuple[Any, ...]) -> Sequence[Row]:
         with connection.cursor() as cursor:
+            if hasattr(cursor.cursor, "adapters"):
+                # With USE_TZ off Django strips every instant of its zone; ours have one.
+                cursor.cursor.adapters.register_loader("timestamptz", TimestamptzLoader)
             cursor.execute(*_pyformat(sql, params))
             if cursor.description is None:
                 return []

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import time
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 from importlib.resources import files
+from typing import Any, TypeAlias
 
 import asyncpg
 import psycopg
 
-from kairos.errors import SchemaMismatch
-from kairos.store.query import in_schema
+from kairos.errors import MigrationBlocked, SchemaMismatch
+from kairos.store.query import drive, drive_sync, in_schema
 
 # Two migrators at once: the second waits here and then finds nothing left to do.
 _LOCK = 0x6B6169726F73
+# Whoever comes after a migration that waits for a table waits behind it: so it waits for a moment, lets them pass,
+# and tries again after each of these pauses.
+LOCK_TIMEOUT = timedelta(seconds=2)
+PAUSES: tuple[float, ...] = (0.5, 1, 2, 4, 5, 5, 5, 5, 5, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +30,17 @@ class Migration:
     version: int
     name: str
     sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Statements to run; `asks` says that it is one, and that its value is wanted."""
+
+    sql: str
+    asks: bool = False
+
+
+_Script: TypeAlias = Generator[_Run, Any, list[str]]
 
 
 def migrations(schema: str = "kairos") -> tuple[Migration, ...]:
@@ -38,32 +58,61 @@ def wanted_version() -> int:
     return migrations()[-1].version
 
 
-async def migrate(connection: asyncpg.Connection, schema: str = "kairos") -> list[str]:
+async def migrate(
+    connection: asyncpg.Connection, schema: str = "kairos", *, audit_retention: timedelta | None = None
+) -> list[str]:
     """Bring the schema up on a connection of its own; answers the names of what it applied."""
-    async with connection.transaction():
-        await connection.execute(f"select pg_advisory_xact_lock({_LOCK})")
-        await connection.execute(_bookkeeping(schema))
-        found = await connection.fetchval(_version(schema))
-        applied = []
-        for migration in pending(found, schema):
-            await connection.execute(migration.sql)
-            await connection.execute(_record(migration, schema))
-            applied.append(migration.name)
-        return applied
+    for pause in (*PAUSES, None):
+        try:
+            async with connection.transaction():
+                return await drive(_script(schema, audit_retention), partial(_run, connection))
+        except asyncpg.LockNotAvailableError as error:
+            if pause is None:
+                raise _blocked(await connection.fetchrow(_blocker(schema))) from error
+            await asyncio.sleep(pause)
+    raise AssertionError("unreachable")
 
 
-def migrate_sync(connection: psycopg.Connection, schema: str = "kairos") -> list[str]:
+def migrate_sync(
+    connection: psycopg.Connection[Any], schema: str = "kairos", *, audit_retention: timedelta | None = None
+) -> list[str]:
     """`migrate` over psycopg."""
-    with connection.transaction():
-        connection.execute(f"select pg_advisory_xact_lock({_LOCK})".encode())
-        connection.execute(_bookkeeping(schema).encode())
-        row = connection.execute(_version(schema).encode()).fetchone()
-        applied = []
-        for migration in pending(row[0] if row else 0, schema):
-            connection.execute(migration.sql.encode())
-            connection.execute(_record(migration, schema).encode())
-            applied.append(migration.name)
-        return applied
+    for pause in (*PAUSES, None):
+        try:
+            with connection.transaction():
+                return drive_sync(_script(schema, audit_retention), partial(_run_sync, connection))
+        except psycopg.errors.LockNotAvailable as error:
+            if pause is None:
+                raise _blocked(connection.execute(_blocker(schema).encode()).fetchone()) from error
+            time.sleep(pause)
+    raise AssertionError("unreachable")
+
+
+async def _run(connection: asyncpg.Connection, run: _Run) -> Any:
+    return await (connection.fetchval if run.asks else connection.execute)(run.sql)
+
+
+def _run_sync(connection: psycopg.Connection[Any], run: _Run) -> Any:
+    done = connection.execute(run.sql.encode())
+    return (done.fetchone() or (None,))[0] if run.asks else None
+
+
+def _script(schema: str, audit_retention: timedelta | None) -> _Script:
+    """All that one transaction does. Other migrators are waited for as long as they take: nobody waits behind that."""
+    yield _Run(f"select pg_advisory_xact_lock({_LOCK})")
+    yield _Run(f"set local lock_timeout = {LOCK_TIMEOUT // timedelta(milliseconds=1)}")
+    yield _Run(_bookkeeping(schema))
+    applied = []
+    for migration in pending((yield _Run(_version(schema), asks=True)), schema):
+        yield _Run(migration.sql)
+        yield _Run(_record(migration, schema))
+        applied.append(migration.name)
+    if audit_retention is not None:
+        seconds = int(audit_retention.total_seconds())
+        kept = f"select extract(epoch from {schema}.audit_retention())::bigint"  # noqa: S608 (a checked name)
+        if (yield _Run(kept, asks=True)) != seconds:
+            yield _Run(_keep_audit(schema, seconds))
+    return applied
 
 
 def pending(found: int, schema: str = "kairos") -> Iterator[Migration]:
@@ -112,3 +161,37 @@ def _version(schema: str) -> str:
 def _record(migration: Migration, schema: str) -> str:
     values = f"({migration.version}, '{migration.name}')"
     return f"insert into {schema}.migrations (version, name) values {values}"  # noqa: S608 (our own names)
+
+
+def _keep_audit(schema: str, seconds: int) -> str:
+    return f"""
+        create or replace function {schema}.audit_retention() returns interval language sql immutable parallel safe
+        as $$ select interval '{seconds} seconds' $$"""
+
+
+def _blocker(schema: str) -> str:
+    """Whose transaction is the oldest of those that have a table of the schema locked."""
+    return f"""
+        select a.pid, coalesce(nullif(a.application_name, ''), a.usename::text, '?') as who, coalesce(a.state, '?'),
+          extract(epoch from clock_timestamp() - a.xact_start)::bigint, min(c.relname)
+        from pg_locks l
+        join pg_class c on c.oid = l.relation and c.relnamespace = '{schema}'::regnamespace
+        join pg_stat_activity a on a.pid = l.pid
+        where l.granted and l.database = (select d.oid from pg_database d where d.datname = current_database())
+          and a.pid <> pg_backend_pid()
+        group by a.pid, a.application_name, a.usename, a.state, a.xact_start
+        order by a.xact_start limit 1"""  # noqa: S608 (a checked name)
+
+
+def _blocked(holder: Sequence[Any] | None) -> MigrationBlocked:
+    if holder is None:
+        return MigrationBlocked(
+            "The migration changed nothing: some other transaction kept its tables locked; look for it in "
+            "pg_stat_activity, end it, and run `kairos migrate` again."
+        )
+    pid, who, state, seconds, table = holder
+    age = "for a time unknown" if seconds is None else f"for {seconds} s"
+    return MigrationBlocked(
+        f"The migration changed nothing: pid {pid} ({who}, {state}) has {table} locked, in a transaction open {age}; "
+        f"let it end, or end it with `select pg_terminate_backend({pid})`, and run `kairos migrate` again."
+    )

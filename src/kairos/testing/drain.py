@@ -10,6 +10,7 @@ from typing import Any
 from kairos.app import Kairos
 from kairos.machine.context import Context
 from kairos.store.query import Query
+from kairos.verbs.queue import MOST_COUNTED
 from kairos.worker.claim import Claim
 from kairos.worker.executor import Executor
 from kairos.worker.flusher import Flusher
@@ -73,7 +74,8 @@ class _Inline:
     async def _find_work(self) -> bool:
         while await self._sweeper.tick() == 0.0:
             pass
-        queues = [row["name"] for row in await self._store.run(Query("list_queues", (None,)))]
+        found = await self._store.run(Query("list_queues", (None, MOST_COUNTED, None, None)))
+        queues = [row["name"] for row in found]
         if not queues:
             return False
         picker = Picker(
@@ -100,7 +102,7 @@ class _Inline:
     # What the executor asks on behalf of a step
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
-        """Nobody watches a drain."""
+        """Nobody watches a drain: what the outcome carries is enough."""
 
     def transaction(self) -> StepTransaction:
         return StepTransaction(self._store)

@@ -84,10 +84,7 @@ def acknowledge(alarm_id: int, *, actor: str | None = None) -> Verb[Alarm]:
         if not (yield Query("list_alarms", (True, None, 1, alarm_id))):
             raise NotFound(f"There is no alarm {alarm_id}.")
         raise Conflict(f"Alarm {alarm_id} is cleared already: there is nothing to acknowledge.")
-    alarm = _alarm(seen[0])
-    if alarm.kind == _LEDGER:
-        yield Query("write_off")
-    return alarm
+    return _alarm(seen[0])
 
 
 def claim(every: timedelta = EVERY) -> Verb[Row | None]:

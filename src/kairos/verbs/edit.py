@@ -9,7 +9,7 @@ from kairos.durations import duration
 from kairos.errors import BadRequest, InvalidTransition, NotFound
 from kairos.fsm.lifecycle import JobState, can
 from kairos.machine.call import check_end
-from kairos.machine.names import check_instant, check_name, check_range
+from kairos.machine.names import check_instant, check_name, check_queue, check_range
 from kairos.store.query import Query, Verb
 from kairos.store.rows import Job
 from kairos.verbs.read import get, job_number
@@ -63,7 +63,7 @@ def _check(changes: Mapping[str, Any]) -> None:
     if "priority" in changes:
         check_range(changes["priority"], "priority", -32768, 32767)
     if "queue" in changes:
-        check_name(changes["queue"], "queue")
+        check_queue(changes["queue"], "a job")
     if "run_at" in changes:
         check_instant(changes["run_at"], "run_at")
     if changes.get("expires_at") is not None:

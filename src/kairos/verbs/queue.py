@@ -8,29 +8,32 @@ from datetime import timedelta
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest, NotFound
 from kairos.machine.names import check_name, check_range
-from kairos.store.query import Query, Verb
+from kairos.store.query import Query, Row, Verb
 from kairos.store.rows import Queue, WorkerRow
 
 LIMITS = ("concurrency", "rate", "key_concurrency", "key_rate")
-
-
+# Of all queues' jobs no more than about so many are looked at: counting a backlog must not be work of its own.
+MOST_COUNTED = 200_000
 # A worker says that it is there every 10 s: one that was not heard of for three of those is taken for gone.
 ALIVE = timedelta(seconds=30)
 
 
-def queues() -> Verb[list[Queue]]:
-    """Every queue that has live work or settings."""
-    found = yield Query("list_queues", (None,))
-    return [Queue(**row) for row in found]
+def queues(*, after: str | None = None, limit: int | None = None) -> Verb[list[Queue]]:
+    """Every queue that has live work or settings, or at most `limit` after a name.
+
+    Where one says `at_least`, there are so many or more.
+    """
+    found = yield Query("list_queues", (None, MOST_COUNTED, after, limit))
+    return [_queue(row) for row in found]
 
 
 def queue(name: str) -> Verb[Queue]:
     """One queue, if it has live work or settings."""
     check_name(name, "queue")
-    found = yield Query("list_queues", (name,))
+    found = yield Query("list_queues", (name, MOST_COUNTED, None, None))
     if not found:
         raise NotFound(f"There is no queue {name!r} with live work or settings.")
-    return Queue(**found[0])
+    return _queue(found[0])
 
 
 def pause(queue: str) -> Verb[Queue]:
@@ -75,16 +78,16 @@ def limit(
     )
 
 
-def workers() -> Verb[list[WorkerRow]]:
-    """The workers that are there."""
-    found = yield Query("list_workers", (None, ALIVE))
+def workers(*, after: str | None = None, limit: int | None = None) -> Verb[list[WorkerRow]]:
+    """The workers that are there, by id: all of them, or at most `limit` after one."""
+    found = yield Query("list_workers", (None, ALIVE, after, limit))
     return [WorkerRow(**row) for row in found]
 
 
 def worker(name: str) -> Verb[WorkerRow]:
     """One worker."""
     check_name(name, "worker")
-    found = yield Query("list_workers", (name, ALIVE))
+    found = yield Query("list_workers", (name, ALIVE, None, None))
     if not found:
         raise NotFound(f"There is no worker {name!r}; it may have left.")
     return WorkerRow(**found[0])
@@ -96,6 +99,10 @@ def drain(name: str) -> Verb[WorkerRow]:
     if not (yield Query("drain_worker", (name,))):
         raise NotFound(f"There is no worker {name!r}; it may have left.")
     return (yield from worker(name))
+
+
+def _queue(row: Row) -> Queue:
+    return Queue(**{**row, "at_least": tuple(row["at_least"])})
 
 
 def _save_queue(

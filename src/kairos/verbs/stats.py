@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -12,15 +12,14 @@ from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import TERMINAL, JobState
 from kairos.machine.names import check_instant, check_name, check_range
 from kairos.store.query import Query, Row, Verb
+from kairos.store.rows import Queue
+from kairos.verbs.queue import queues
 
-# Of each live state, no more than so many are looked at: counting a backlog must not be work of its own.
-MOST_COUNTED = 200_000
 MOST_POINTS = 1500
 MINUTES_KEPT = timedelta(days=7)
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _ENDS = tuple(str(state) for state in JobState if state in TERMINAL)
 _LIVE = tuple(str(state) for state in JobState if state not in TERMINAL)
-_DUE_OR_LATER = (JobState.SCHEDULED, JobState.PENDING)  # read together
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -46,18 +45,6 @@ class Slot:
 
 
 @dataclass(slots=True)
-class QueueLoad:
-    """The live jobs of a queue, and when the oldest that is due was due."""
-
-    name: str
-    scheduled: int = 0
-    pending: int = 0
-    running: int = 0
-    waiting: int = 0
-    oldest_at: datetime | None = None
-
-
-@dataclass(slots=True)
 class Total:
     """Everything ever counted of one action in one queue."""
 
@@ -79,7 +66,7 @@ class Stats:
     counted_at: datetime | None
     states: Mapping[str, int]
     at_least: tuple[str, ...]
-    queues: list[QueueLoad]
+    queues: list[Queue]
     seconds: float
     window: Slot
     actions: list[Slot]
@@ -94,25 +81,23 @@ def stats(window: int = _HOUR) -> Verb[Stats]:
     check_range(window, "window", _MINUTE, _DAY)
     overview = (yield Query("read_overview"))[0]
     now: datetime = overview["now"]
-    live = yield Query("live_jobs", (MOST_COUNTED,))
+    live = [queue for queue in (yield from queues()) if any(getattr(queue, state) for state in _LIVE)]
     totals = [_total(row) for row in (yield Query("read_totals"))]
     forgotten = {row["state"]: row["jobs"] for row in (yield Query("read_forgotten"))}
     since = _floor(now - timedelta(seconds=window), _MINUTE)
     rows = yield Query("read_slots", (_MINUTE, since, now, window + _MINUTE, None, None, True))
     actions = [_slot(row, since) for row in rows]
-    queues = _queues(live)
     states = dict.fromkeys(map(str, JobState), 0)
-    for queue in queues:
-        for state in _LIVE:
-            states[state] += getattr(queue, state)
+    for state in _LIVE:
+        states[state] = sum(getattr(queue, state) for queue in live)
     for state in _ENDS:
         states[state] = sum(total.counts[state] for total in totals) - forgotten.get(state, 0)
     return Stats(
         now=now,
         counted_at=overview["counted_at"],
         states=states,
-        at_least=_at_least(states),
-        queues=queues,
+        at_least=tuple(state for state in _LIVE if any(state in queue.at_least for queue in live)),
+        queues=live,
         seconds=(now - since).total_seconds(),
         window=_sum(actions, since),
         actions=sorted(actions, key=lambda slot: (-slot.ended, slot.action or "")),
@@ -172,23 +157,6 @@ def series(
         at = since + timedelta(seconds=place * step)
         slots.append(_slot(found[place], at) if place in found else Slot(at))
     return slots
-
-
-def _queues(rows: Sequence[Row]) -> list[QueueLoad]:
-    loads: dict[str, QueueLoad] = {}
-    for row in rows:
-        load = loads.setdefault(row["queue"], QueueLoad(row["queue"]))
-        setattr(load, row["state"], row["jobs"])
-        load.oldest_at = row["oldest_at"] or load.oldest_at
-    return list(loads.values())
-
-
-def _at_least(states: Mapping[str, int]) -> tuple[str, ...]:
-    """Which of the live states were not counted to their end."""
-    together = sum(states[state] for state in _DUE_OR_LATER)
-    return tuple(
-        state for state in _LIVE if (together if state in _DUE_OR_LATER else states[state]) >= MOST_COUNTED
-    )
 
 
 def _slot(row: Row, at: datetime) -> Slot:

@@ -1,5 +1,6 @@
 -- find_alarms: whatever is wrong right now and cheap to see: one row for each kind and subject.
--- Distinct queues and priorities are walked by a skip scan, and nothing is read that is not due.
+-- Distinct queues, priorities and actions that wait are walked by a skip scan, and nothing is read that is not due. Of
+-- each kind and subject a thousand are counted: of so many there may be more, and the alarm says so.
 -- $1 overdue after, $2 unserved after, $3 a worker is live for, $4 waiting after, $5 and $6 the same for some actions,
 -- $7 skewed from, $8 deaf after.
 -- Index: gen_durable_pick, gen_durable_waiting, gen_durable_deliveries.
@@ -16,6 +17,17 @@ with recursive live as materialized (
     select g.queue, g.priority from kairos.gen_durable g
     where g.status = 'runnable' and not g.held and (g.queue, g.priority) > (l.queue, l.priority)
     order by g.queue, g.priority limit 1
+  ) n
+), waits (fsm) as (
+  (select g.fsm from kairos.gen_durable g
+   where g.status = 'awaiting_signal' and g.await_until is null
+   order by g.fsm limit 1)
+  union all
+  select n.fsm from waits w
+  cross join lateral (
+    select g.fsm from kairos.gen_durable g
+    where g.status = 'awaiting_signal' and g.await_until is null and g.fsm > w.fsm
+    order by g.fsm limit 1
   ) n
 ), due as materialized (
   select l.queue, min(f.eligible_at) as since,
@@ -68,17 +80,19 @@ where not exists (
     or (w.machines = '{}' and split_part(s.name, '@', 1) = any (w.actions)))
 group by s.name
 union all
-select 'jobs_waiting', w.fsm, count(*), min(w.since), 'job ' || min(w.id)
-from (
-  select g.fsm, g.id, g.updated_at as since from kairos.gen_durable g
-  where g.status = 'awaiting_signal' and g.await_until is null
-    and g.updated_at <= kairos.now() - least($4::interval,
-      (select min(o.after) * interval '1 microsecond' from unnest($6::text::bigint[]) as o (after)))
-  order by g.updated_at limit 10000
-) w
+select 'jobs_waiting', w.fsm, n.count, n.since, 'job ' || n.id
+from waits w
 left join unnest($5::text::text[], $6::text::bigint[]) as own (action, after) on own.action = w.fsm
-where w.since <= kairos.now() - coalesce(own.after * interval '1 microsecond', $4::interval)
-group by w.fsm
+cross join lateral (
+  select count(*), min(o.since) as since, (array_agg(o.id order by o.since))[1] as id
+  from (
+    select g.id, g.updated_at as since from kairos.gen_durable g
+    where g.fsm = w.fsm and g.status = 'awaiting_signal' and g.await_until is null
+      and g.updated_at <= kairos.now() - coalesce(own.after * interval '1 microsecond', $4::interval)
+    order by g.updated_at limit 1000
+  ) o
+) n
+where n.count > 0
 union all
 select 'schedule_paused', s.name, 1, s.paused_at, s.pause_reason from kairos.schedules s
 where s.paused_at is not null

@@ -1,41 +1,80 @@
 -- list_queues: every queue that has live work or settings, or the one called $1, with its counts.
--- Queues are found by a skip scan, and rows counted in the indexes alone.
+-- Queues and priorities are found by a skip scan, rows counted in the indexes alone, and no more of them than about $2
+-- are read of each kind: lines share that, a thousand each at least. at_least names the states that may have more;
+-- oldest_at is when the oldest due one was due. By name, at most $4 queues after $3 (null: from the first, and all).
 -- By gen_durable_pick, gen_durable_held, gen_durable_listed and gen_durable_lease.
-with recursive lines as (
-  select coalesce($1::text, (
-    select g.queue from kairos.gen_durable g
-    where g.status = 'runnable' and not g.held order by g.queue limit 1)) as queue
+with recursive lines (queue, priority) as (
+  ((select g.queue, g.priority from kairos.gen_durable g
+    where $1::text is null and g.status = 'runnable' and not g.held and g.queue > coalesce($3::text, '')
+    order by g.queue, g.priority limit 1)
+   union all
+   (select g.queue, g.priority from kairos.gen_durable g
+    where g.queue = $1::text and g.status = 'runnable' and not g.held order by g.priority limit 1))
   union all
-  select (select g.queue from kairos.gen_durable g
-          where g.status = 'runnable' and not g.held and g.queue > l.queue order by g.queue limit 1)
-  from lines l where l.queue is not null and $1::text is null
-), counted as (
-  select l.queue, c.scheduled, c.pending, 0 as running, 0 as waiting
+  select n.queue, n.priority from lines l
+  cross join lateral (
+    (select g.queue, g.priority from kairos.gen_durable g
+     where g.status = 'runnable' and not g.held and g.queue = l.queue and g.priority > l.priority
+     order by g.priority limit 1)
+    union all
+    (select g.queue, g.priority from kairos.gen_durable g
+     where $1::text is null and g.status = 'runnable' and not g.held and g.queue > l.queue
+     order by g.queue, g.priority limit 1)
+    limit 1
+  ) n
+), share as materialized (
+  select greatest(1000, $2::int / greatest(1, count(*))) as most from lines
+), rest (queue, state, due_at, kind) as materialized (
+  (select g.queue, kairos.job_state('runnable', g.eligible_at, kairos.now()), g.eligible_at, 1
+   from kairos.gen_durable g where g.status = 'runnable' and g.held
+   order by g.partition_key, g.priority, g.eligible_at limit $2::int)
+  union all
+  (select g.queue, 'running', null, 2 from kairos.gen_durable g where g.status = 'executing'
+   order by g.lease_expires_at limit $2::int)
+  union all
+  (select g.queue, 'waiting', null, 3 from kairos.gen_durable g
+   where g.status = 'awaiting_signal' and g.status <> 'executing' order by g.fsm, g.id limit $2::int)
+), cut (kind) as materialized (
+  select r.kind from rest r group by r.kind having count(*) >= $2::int
+), counted (queue, state, jobs, oldest_at, more) as (
+  select l.queue, 'pending', n.jobs, n.oldest_at, n.jobs >= (select s.most from share s)
   from lines l
   cross join lateral (
-    select count(*) filter (where g.eligible_at > kairos.now()) as scheduled,
-           count(*) filter (where g.eligible_at <= kairos.now()) as pending
-    from kairos.gen_durable g where g.queue = l.queue and g.status = 'runnable' and not g.held
-  ) c
-  where l.queue is not null and c.scheduled + c.pending > 0
+    select count(*) as jobs, min(due.eligible_at) as oldest_at from (
+      select g.eligible_at from kairos.gen_durable g
+      where g.queue = l.queue and g.status = 'runnable' and not g.held and g.priority = l.priority
+        and g.eligible_at <= kairos.now()
+      order by g.eligible_at limit (select s.most from share s)
+    ) due
+  ) n
   union all
-  select g.queue, count(*) filter (where g.eligible_at > kairos.now()),
-         count(*) filter (where g.eligible_at <= kairos.now()), 0, 0
-  from kairos.gen_durable g where g.status = 'runnable' and g.held group by g.queue
+  select l.queue, 'scheduled', n.jobs, null, n.jobs >= (select s.most from share s)
+  from lines l
+  cross join lateral (
+    select count(*) as jobs from (
+      select from kairos.gen_durable g
+      where g.queue = l.queue and g.status = 'runnable' and not g.held and g.priority = l.priority
+        and g.eligible_at > kairos.now()
+      limit (select s.most from share s)
+    ) later
+  ) n
   union all
-  select g.queue, 0, 0, count(*), 0 from kairos.gen_durable g where g.status = 'executing' group by g.queue
-  union all
-  select g.queue, 0, 0, 0, count(*) from kairos.gen_durable g
-  where g.status = 'awaiting_signal' and g.status <> 'executing' group by g.queue
+  select r.queue, r.state, count(*), min(r.due_at) filter (where r.state = 'pending'), r.kind in (select kind from cut)
+  from rest r group by r.queue, r.state, r.kind
 ), summed as (
-  select c.queue, sum(c.scheduled)::bigint as scheduled, sum(c.pending)::bigint as pending,
-         sum(c.running)::bigint as running, sum(c.waiting)::bigint as waiting
+  select c.queue, sum(c.jobs) filter (where c.state = 'scheduled') as scheduled,
+    sum(c.jobs) filter (where c.state = 'pending') as pending, sum(c.jobs) filter (where c.state = 'running') as running,
+    sum(c.jobs) filter (where c.state = 'waiting') as waiting,
+    min(c.oldest_at) as oldest_at, array_agg(distinct c.state) filter (where c.more) as at_least
   from counted c where $1::text is null or c.queue = $1::text group by c.queue
 )
 select coalesce(n.queue, q.name) as name, q.paused_at, q.concurrency, q.rate_limit, q.rate_period,
   coalesce(q.key_concurrency, 1::smallint) as key_concurrency, q.key_rate_limit, q.key_rate_period,
-  coalesce(n.scheduled, 0) as scheduled, coalesce(n.pending, 0) as pending,
-  coalesce(n.running, 0) as running, coalesce(n.waiting, 0) as waiting
+  coalesce(n.scheduled, 0)::bigint as scheduled, coalesce(n.pending, 0)::bigint as pending,
+  coalesce(n.running, 0)::bigint as running, coalesce(n.waiting, 0)::bigint as waiting,
+  n.oldest_at, coalesce(n.at_least, '{}') as at_least
 from summed n
 full join (select * from kairos.queues q where $1::text is null or q.name = $1::text) q on q.name = n.queue
+where coalesce(n.queue, q.name) > coalesce($3::text, '')
 order by 1
+limit $4::int
