@@ -20,7 +20,7 @@ from kairos.embedded import find_binaries
 from kairos.fsm.lifecycle import Status, Verb
 from kairos.store.query import statements
 from kairos.worker.claim import Claim
-from kairos.worker.flusher import settle_query
+from kairos.worker.commit import settle_query
 from kairos.worker.settle import Settlement
 
 BATCH = floor.BATCH

@@ -29,7 +29,7 @@ def business(day: date, number: int) -> bool:
 
 
 DAYS = {
-    ("every day", "each day", "daily", "everyday", "once a day", "every single day"): lambda day: True,
+    ("every day", "each day", "daily", "everyday", "every single day"): lambda day: True,
     (
         "every weekday",
         "weekdays",
@@ -54,7 +54,6 @@ DAYS = {
         "each mon",
         "weekly on monday",
         "every week on mon",
-        "once a week on monday",
     ): (lambda day: day.weekday() == 0),
     (
         "every tuesday and thursday",
@@ -82,7 +81,6 @@ DAYS = {
         "every month on the first day",
         "on day 1 of every month",
         "first day of each month",
-        "once a month on the 1st",
         "every 1st",
         "at the start of each month",
     ): lambda day: day.day == 1,

@@ -18,6 +18,18 @@ from .zones import day_seconds, instant_of, load, place
 WEEKDAYS = {name: number for number, name in enumerate(WEEKDAY_NAMES)}
 WEEKDAYS |= {name[:3]: number for name, number in WEEKDAYS.items()}
 TOKEN = re.compile(r"\S+")
+PREFIX = re.compile(r"\s*OnCalendar\s*=", re.IGNORECASE)
+SHORTHANDS = {
+    "minutely": ("*-*-*", "*:*"),
+    "hourly": ("*-*-*", "*:00"),
+    "daily": ("*-*-*", "00:00"),
+    "weekly": ("*-*-*", "00:00"),
+    "monthly": ("*-*-01", "00:00"),
+    "yearly": ("*-01-01", "00:00"),
+    "annually": ("*-01-01", "00:00"),
+    "quarterly": ("*-01,04,07,10-01", "00:00"),
+    "semiannually": ("*-01,07-01", "00:00"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +52,18 @@ class Part:
 
 def parse(text: str, now: int, zone: str) -> Schedule:
     """Compile a calendar event."""
-    start = len(text) - len(text.lstrip())
-    if text.strip().lower().startswith("oncalendar="):
-        start += len("oncalendar=")
-    parts = [Part(found[0], found.start(), text) for found in TOKEN.finditer(text, start)]
+    prefix = PREFIX.match(text)
+    parts = [Part(f[0], f.start(), text) for f in TOKEN.finditer(text, prefix.end() if prefix else 0)]
     weekdays: tuple[int, ...] = ()
     day = time = None
     for index, part in enumerate(parts):
         lower = part.text.lower()
         if ":" in part.text and time is None:
             time = part
-        elif re.match(r"[a-z]{3,9}(?:[,.]|$)", lower) and lower[:3] in WEEKDAYS and index == 0:
+        elif lower in SHORTHANDS and index == 0:
+            day, time = (Part(shorthand, part.position, text) for shorthand in SHORTHANDS[lower])
+            weekdays = (0,) if lower == "weekly" else ()
+        elif re.match(r"[a-z]{3,9}(?:[,.-]|$)", lower) and lower[:3] in WEEKDAYS and index == 0:
             weekdays = _weekdays(part)
         elif re.search(r"[0-9*][-~]", part.text) and day is None and time is None:
             day = part
@@ -58,7 +71,7 @@ def parse(text: str, now: int, zone: str) -> Schedule:
             zone = zones.find(part.text) or part.refuse("that is not a time zone")
         else:
             part.refuse("not understood here")
-    if day is None and time is None:
+    if day is None and time is None and not (prefix and weekdays):
         Part(text, 0, text).refuse("it names neither a date nor a time")
     return _schedule(text, weekdays, day, time, now, zone)
 
@@ -113,10 +126,10 @@ def _once(
 def _weekdays(part: Part) -> tuple[int, ...]:
     found: set[int] = set()
     for piece in part.text.lower().rstrip(",").split(","):
-        first, dots, last = piece.partition("..")
+        first, dots, last = piece.replace("-", "..").partition("..")
         if first not in WEEKDAYS or (dots and last not in WEEKDAYS):
             part.refuse("that is not a weekday")
-        if dots and WEEKDAYS[last] <= WEEKDAYS[first]:
+        if dots and WEEKDAYS[last] < WEEKDAYS[first]:
             part.refuse("the range runs backwards")
         found.update(range(WEEKDAYS[first], WEEKDAYS[last if dots else first] + 1))
     return tuple(sorted(found))
@@ -133,12 +146,11 @@ def _date(part: Part) -> tuple[tuple[int, ...] | None, tuple[int, ...], tuple[in
         part.refuse("a date is year-month-day")
     years = None if pieces[0] == "*" else _numbers(part, pieces[0], 1970, 9_990)
     months = () if pieces[1] == "*" else _numbers(part, pieces[1], 1, 12)
-    days = () if pieces[2] == "*" else _numbers(part, pieces[2], 1, 31)
     if from_end:
-        if not days:
+        if pieces[2] == "*":
             part.refuse("`~` counts days from the end of the month")
-        days = tuple(-number for number in days)
-    return years, months, days
+        return years, months, tuple(-number for number in _numbers(part, pieces[2], 1, 28, steps_to=1))
+    return years, months, () if pieces[2] == "*" else _numbers(part, pieces[2], 1, 31)
 
 
 def _time(part: Part) -> tuple[tuple[int, ...] | None, tuple[int, ...], tuple[int, ...]]:
@@ -146,28 +158,27 @@ def _time(part: Part) -> tuple[tuple[int, ...] | None, tuple[int, ...], tuple[in
     if len(pieces) not in (2, 3):
         part.refuse("a time is hour:minute or hour:minute:second")
     hours = None if pieces[0] == "*" else _numbers(part, pieces[0], 0, 23)
-    minutes = _numbers(part, pieces[1], 0, 59)
-    seconds = _numbers(part, pieces[2], 0, 59) if len(pieces) == 3 else (0,)
+    minutes, seconds = (
+        tuple(range(60)) if piece == "*" else _numbers(part, piece, 0, 59) for piece in (*pieces[1:], "0")[:2]
+    )
     return hours, minutes, seconds
 
 
-def _numbers(part: Part, text: str, low: int, high: int) -> tuple[int, ...]:
+def _numbers(part: Part, text: str, low: int, high: int, steps_to: int | None = None) -> tuple[int, ...]:
+    """The numbers of one field; a step without an end goes on to the highest, or down to `steps_to`."""
     found: set[int] = set()
     for piece in text.split(","):
         span, slash, step_text = piece.partition("/")
         first_text, dots, last_text = span.partition("..")
-        first = low if span == "*" else _number(part, first_text, low, high)
-        last = (
-            high
-            if span == "*" or (slash and not dots)
-            else _number(part, last_text, low, high)
-            if dots
-            else first
-        )
+        first = _number(part, first_text, low, high)
+        last = _number(part, last_text, low, high) if dots else first
         step = _number(part, step_text, 1, high) if slash else 1
         if last < first:
             part.refuse("the range runs backwards")
-        found.update(range(first, last + 1, step))
+        if slash and not dots and steps_to is not None:
+            found.update(range(first, steps_to - 1, -step))
+        else:
+            found.update(range(first, (high if slash and not dots else last) + 1, step))
     return tuple(sorted(found))
 
 

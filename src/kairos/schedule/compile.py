@@ -8,8 +8,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from . import interval
-from .compile_calendar import Piece, compile_calendar, is_recurring
+from .compile_calendar import compile_calendar, is_recurring
 from .compile_once import compile_once
+from .compile_times import Piece
 from .days import DayFinder, add_months
 from .evaluate import bounds, ticks
 from .normal import any_of, day_rule, merged
@@ -53,10 +54,17 @@ def compile_parts(
 
 
 def _surely_comes(rule: Once | Interval | Calendar) -> bool:
-    """Whether it needs no search to know that a rule goes on: true of every day, and of plain weekdays."""
-    if isinstance(rule, Calendar):
-        return all(day == DayRule(months=day.months, weekdays=day.weekdays) for day in rule.days)
-    return isinstance(rule, Interval)
+    """Whether it needs no search to know that a rule goes on."""
+    return isinstance(rule, Interval) or (isinstance(rule, Calendar) and all(map(_in_any_month, rule.days)))
+
+
+def _in_any_month(day: DayRule) -> bool:
+    """Whether every month has such a day: true of weekdays, of the 28th, of the fourth friday."""
+    rare = day.nearest or day.year_days or day.year_nth or day.dates or day.span
+    if rare or bool(day.days) + bool(day.weekdays) + bool(day.nth) + bool(day.business) > 1:
+        return False
+    counted = [*day.days, *(5 * abs(number) for number, _ in day.nth), *day.business]
+    return not counted or any(abs(number) <= 20 for number in counted)
 
 
 def _refuse_limits(reader: Reader, limits: Limits) -> None:

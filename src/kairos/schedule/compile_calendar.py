@@ -1,34 +1,21 @@
-"""What recurs: days, times of day, windows and intervals."""
+"""What recurs: on which days, and how the days go with the times."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from . import interval
+from .compile_times import Piece, cadenced, times_of
 from .draft import Scope
-from .english_times import check_night, resolve
 from .normal import any_of, day_rule
 from .pick_rules import ordinal_rules
-from .recurrence import DAY_SECONDS, WORKWEEK, Calendar, Grid, Hourly, Interval, Times, Window, clock
+from .recurrence import WORKWEEK, Calendar
+from .refusals import refuse_tally
 from .words import MONTH_NAMES, WEEKDAY_NAMES
-from .zones import day_seconds, load, place, seconds_of, to_local
 
 if TYPE_CHECKING:
     from .draft import Draft, Limits, Pick
     from .reader import Reader
     from .recurrence import DayRule
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One rule, and what is still to be counted from its first match."""
-
-    rule: Calendar | Interval
-    every: tuple[int, str] | None = None
-    start: date | datetime | None = None
-    anchored: bool = False
 
 
 def is_recurring(draft: Draft) -> bool:
@@ -45,12 +32,10 @@ def compile_calendar(reader: Reader, draft: Draft, limits: Limits, zone: str) ->
     if draft.delay is not None or draft.instant is not None or draft.once:
         reader.refuse("Once, or again and again?", draft.delay_at, ("every day at 09:00", "in 20 minutes"))
     days, every = _days(reader, draft)
+    _check_tally(reader, draft)
     if draft.cadence is not None and not (draft.cadence == 3600 and draft.minutes is not None):
-        return _cadenced(reader, draft, limits, zone, days, every)
-    return Piece(Calendar(_times(reader, draft), days), every)
-
-
-# --- days -------------------------------------------------------------------------------------------------------
+        return cadenced(reader, draft, limits, zone, days, every)
+    return Piece(Calendar(times_of(reader, draft), days), every)
 
 
 def _days(reader: Reader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple[int, str] | None]:
@@ -126,7 +111,7 @@ def _annual(reader: Reader, draft: Draft, pick: Pick, unit: str) -> list[DayRule
     if draft.months:
         reader.refuse("The months are said twice.", draft.months_at)
     assert pick.month is not None
-    if pick.month == 2 and 29 in pick.days:
+    if pick.month == 2 and 29 in pick.days and unit == "year":
         reader.refuse(
             "29 February comes only in leap years: leave the others out, or take the last day?",
             pick.first,
@@ -160,6 +145,20 @@ def _is_stretch(pick: Pick) -> bool:
     """Three weekdays or more in a row: “every day, Monday to Saturday”."""
     chosen = set(pick.weekdays)
     return len(chosen) > 2 and sum((day + 1) % 7 not in chosen for day in chosen) == 1
+
+
+def _check_tally(reader: Reader, draft: Draft) -> None:
+    """“twice a day” takes two times, “twice a week” two days."""
+    if draft.tally is None:
+        return
+    count, unit, first, until = draft.tally
+    named = len(draft.times)
+    if unit != "day":
+        named *= sum(len(pick.ordinals or pick.weekdays or pick.days) for pick in draft.picks)
+    if not named and count > 1:
+        refuse_tally(reader, first, until)
+    if named not in (0, count):
+        reader.refuse(f"This names {named} a {unit}, not {count}.", first, until=until)
 
 
 def _check_period(reader: Reader, draft: Draft, unit: str, number: int) -> None:
@@ -198,147 +197,3 @@ def _check_period(reader: Reader, draft: Draft, unit: str, number: int) -> None:
 
 def _with_day(reader: Reader, words: str) -> tuple[str, ...]:
     return (f"{reader.text} {words}", f"{reader.text} {words} at 09:00")
-
-
-# --- times ------------------------------------------------------------------------------------------------------
-
-
-def _times(reader: Reader, draft: Draft) -> Times | Grid | Hourly | Window:
-    if draft.minutes is not None or draft.seconds is not None:
-        return _marked(reader, draft)
-    if draft.window is not None:
-        reader.refuse(
-            "A window needs to say how often: every hour, every 15 minutes?",
-            draft.window[0].first,
-            (
-                "every hour from 09:00 to 17:00 on weekdays",
-                "every 15 minutes from 09:00 to 17:00 on weekdays",
-            ),
-            until=draft.window[1].last + 1,
-        )
-    if not draft.times:
-        part = {"morning": "08:00", "afternoon": "15:00", "evening": "19:00", "night": "22:00"}.get(
-            draft.part or "", "09:00"
-        )
-        reader.refuse(
-            "At what time of day?",
-            len(reader.tokens),
-            (f"{reader.text.rstrip(' .')} at {part}", f"{reader.text.rstrip(' .')} at 17:00"),
-        )
-    found = resolve(reader, draft.times, draft.part)
-    if draft.part == "night" and draft.picks:
-        check_night(reader, draft.times, found)
-    return Times(tuple(sorted(set(found))))
-
-
-def _marked(reader: Reader, draft: Draft) -> Times | Grid | Hourly:
-    minutes, seconds = draft.minutes, draft.seconds or (0,)
-    if draft.times or draft.part is not None:
-        reader.refuse("Minutes past the hour do not go with a time of day.", draft.marks_at)
-    if minutes is None:
-        reader.refuse("Seconds of which minute?", draft.marks_at, ("every minute at second 10",))
-    if draft.window is None:
-        return clock(draft.hours, minutes, seconds)
-    opens, closes = _window(reader, draft)
-    if closes < opens:
-        reader.refuse("A window over midnight does not go with minutes past the hour.", draft.marks_at)
-    if minutes == (0,) and opens % 3600 == 0 and seconds == (0,):
-        return Times(tuple(range(opens, closes + 1, 3600)))
-    every = [h * 3600 + m * 60 + s for h in range(24) for m in minutes for s in seconds]
-    return Times(tuple(time for time in every if opens <= time <= closes))
-
-
-def _window(reader: Reader, draft: Draft) -> tuple[int, int]:
-    assert draft.window is not None
-    opens, closes = resolve(reader, list(draft.window), None)
-    if opens == closes:
-        reader.refuse("This window has no length.", draft.window[0].first, until=draft.window[1].last + 1)
-    return opens, closes
-
-
-def _cadenced(
-    reader: Reader,
-    draft: Draft,
-    limits: Limits,
-    zone: str,
-    days: tuple[DayRule, ...],
-    every: tuple[int, str] | None,
-) -> Piece:
-    assert draft.cadence is not None
-    at = draft.every or 0
-    if draft.times:
-        reader.refuse(
-            "Every so often, or at that time?",
-            draft.times[0].first,
-            ("every 2 hours from 09:00 to 17:00", "every day at 09:00"),
-            until=draft.times[-1].last + 1,
-        )
-    if draft.part is not None:
-        reader.refuse("Give the hours: a part of the day is no window.", draft.part_at)
-    on_the_hour = draft.minutes == (0,) and draft.hours is None and DAY_SECONDS % draft.cadence == 0
-    on_the_hour = on_the_hour and draft.cadence % 3600 == 0 and limits.start is None and draft.window is None
-    if (draft.minutes is not None or draft.hours is not None) and not on_the_hour:
-        reader.refuse("Minutes past the hour go with every hour only.", draft.marks_at)
-    if draft.seconds is not None:
-        if draft.cadence != 60 or draft.window is not None:
-            reader.refuse("Seconds go with every minute only.", draft.marks_at)
-        return Piece(Calendar(Hourly(interval.ALL, draft.seconds), days), every)
-    if draft.window is not None:
-        return Piece(Calendar(_windowed(reader, draft, draft.cadence, days, limits), days), every)
-    return _unbounded(reader, draft.cadence, limits, zone, days, every, at)
-
-
-def _windowed(
-    reader: Reader, draft: Draft, cadence: int, days: tuple[DayRule, ...], limits: Limits
-) -> Window:
-    opens, closes = _window(reader, draft)
-    assert draft.window is not None
-    first, last = draft.window[0].first, draft.window[1].last + 1
-    length = (closes - opens) % DAY_SECONDS
-    if cadence > length:
-        reader.refuse("The window is shorter than the interval.", first, until=last)
-    if limits.start_time:
-        reader.refuse("The window says when it starts.", limits.start_at)
-    if closes < opens and (days or limits.exceptions or limits.holidays):
-        reader.refuse(
-            "A window over midnight belongs to the day it opens on, or to both: split it at midnight.",
-            first,
-            until=last,
-        )
-    if draft.window_word == "between" and interval.divides_hour(cadence) and opens % cadence:
-        written = f"{opens // 3600:02}:{opens % 3600 // 60:02}"
-        reader.refuse(
-            f"Counting from {written}, or on the clock? Say “from {written} to” to count from it.",
-            first,
-            until=last,
-        )
-    return Window(opens, closes, cadence)
-
-
-def _unbounded(
-    reader: Reader,
-    cadence: int,
-    limits: Limits,
-    zone: str,
-    days: tuple[DayRule, ...],
-    every: tuple[int, str] | None,
-    at: int,
-) -> Piece:
-    info = load(zone)
-    start = limits.start
-    if days:
-        if interval.divides_hour(cadence):
-            phase = to_local(info, seconds_of(start)) % 3600 if isinstance(start, datetime) else 0
-            return Piece(Calendar(interval.hourly(cadence, phase), days), every)
-        if isinstance(start, datetime) or cadence >= DAY_SECONDS or DAY_SECONDS % cadence:
-            reader.refuse(
-                "That interval does not divide the day: counting from when on each of these days?", at
-            )
-        return Piece(Calendar(Window(0, DAY_SECONDS - 1, cadence), days), every)
-    if start is None:
-        return Piece(interval.plain(cadence, reader.now, zone))
-    anchor = (
-        seconds_of(start) if isinstance(start, datetime) else place(info, day_seconds(start.toordinal())).at
-    )
-    rule, bound = interval.anchored(cadence, anchor, zone)
-    return Piece(rule, None, interval.whole_day(bound, zone), anchored=bound is None)

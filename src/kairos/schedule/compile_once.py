@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .days import DayFinder, add_months, days_of_month, month_length
 from .english_bounds import coming_weekday
+from .english_spans import WHOLE_DAYS, WHOLE_MONTHS
 from .english_times import check_night, resolve
 from .normal import day_rule
 from .pick_rules import ordinal_rules
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from .draft import Draft, Pick
     from .reader import Reader
 
-WHOLE_DAYS = {"day": 1, "week": 7, "fortnight": 14}
-MONTHS = {"month": 1, "quarter": 3, "year": 12}
 EXACT = {"second": 1, "minute": 60, "hour": 3600}
 
 
@@ -53,11 +52,29 @@ def compile_once(reader: Reader, draft: Draft) -> list[Once]:
     if not draft.picks:
         return [_next_time(reader, draft, times)]
     pick = draft.picks[0]
+    _check_described(reader, draft, pick)
     if len(times) > 1 and pick.date is None:
         reader.refuse("Once each, or every week or year? Say “every”, or give the date.", pick.first)
     day = _day(reader, draft, pick, times[0])
     _check_midnight(reader, draft, pick, times, day)
     return [_placed(reader, day, time, draft.time_at) for time in times]
+
+
+def _check_described(reader: Reader, draft: Draft, pick: Pick) -> None:
+    """“At 09:30 on Monday” is also how a cron expression is described that comes every week."""
+    clock = reader.kind("clock", ahead=1 - reader.index) and not reader.kind(
+        "meridiem", ahead=2 - reader.index
+    )
+    if pick.date is None and reader.tokens[0].raw == "At" and clock:
+        text = reader.text.strip(" .")
+        days = reader.text[reader.tokens[pick.first].start : reader.tokens[pick.last].end]
+        time = reader.tokens[1].raw
+        reader.refuse(
+            "Once, or each time? As the description of a cron expression it would recur.",
+            pick.first,
+            (f"every {days} at {time}", f"every year on {days} at {time}", f"{days} at {time}", text.lower()),
+            until=pick.last + 1,
+        )
 
 
 def _refuse_many(reader: Reader, draft: Draft) -> None:
@@ -107,7 +124,8 @@ def _ordinal_day(reader: Reader, pick: Pick, time: int) -> date:
         )
     item, scope = pick.ordinals[0], pick.scope
     if scope is None:
-        if item.noun != "day" or item.n < 0:
+        said = any(token.text in ("day", "days") for token in reader.tokens[pick.first : pick.last + 1])
+        if item.noun != "day" or item.n < 0 or said:
             words = reader.text[reader.tokens[pick.first].start : reader.tokens[pick.last].end]
             reader.refuse(
                 f"“{words}” of which month?",
@@ -210,7 +228,7 @@ def _delayed(reader: Reader, draft: Draft) -> Once:
         elif unit in WHOLE_DAYS:
             days += int(amount) * WHOLE_DAYS[unit]
         else:
-            months += int(amount) * MONTHS[unit]
+            months += int(amount) * WHOLE_MONTHS[unit]
     if exact != int(exact):
         reader.refuse("Less than whole seconds cannot be scheduled.", draft.delay_at)
     if draft.picks or draft.part:

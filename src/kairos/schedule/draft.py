@@ -78,6 +78,7 @@ class Draft:
     every: int | None = None  # token index of the first “every”, “daily”, …
     cadence: int | None = None  # seconds
     period: tuple[int, str] | None = None
+    tally: tuple[int, str, int, int] | None = None  # “twice a day”: how many, per what, and its tokens
     picks: list[Pick] = field(default_factory=list)
     months: tuple[int, ...] = ()
     months_at: int = 0

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from . import english_bounds as bounds
 from .compile import compile_parts
-from .draft import Draft, Limits
+from .draft import Draft, Limits, Pick
 from .english_clauses import read_at, read_between, read_count, read_for, read_from, read_in, read_marks
 from .english_every import read_every
 from .english_exceptions import read_exceptions
 from .english_picks import read_pick, starts_pick
-from .english_spans import read_span
+from .english_spans import calendar_days, read_span
 from .english_times import part_of, read_times, read_window, starts_range
 from .english_zones import read_zone
 from .lexer import Token, lex
 from .reader import Reader
 from .refusals import refuse_unknown
-from .words import EXCEPTERS, STARTERS
+from .words import ENDERS, EXCEPTERS, STARTERS
 from .zones import load
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .recurrence import Schedule
 
 EXCEPTING = (("but", "not"), ("apart", "from"), ("other", "than"), ("not",), ("but", "skip"))
+BOUNDERS = {*STARTERS, *ENDERS, *EXCEPTERS, *(words[0] for words in EXCEPTING), "as", "up", "for"}
 VERBS = ("run", "runs", "repeat", "repeats", "please")
 
 
@@ -136,12 +137,12 @@ def _back(reader: Reader, mark: int) -> bool:
 
 def _bounding(reader: Reader, draft: Draft, limits: Limits, calendars: Mapping[str, Container[date]]) -> bool:
     mark = reader.index
+    if reader.peek().text not in BOUNDERS or (reader.at("start", "beginning") and reader.at("of", ahead=1)):
+        return False
     if reader.accept(*STARTERS) or reader.accept_phrase("as", "of"):
         reader.accept("from")
         return bounds.read_start(reader, limits, mark, draft.timed)
-    if reader.accept("until", "till", "through", "thru", "ending", "ends") or reader.accept_phrase(
-        "up", "until"
-    ):
+    if reader.accept(*ENDERS) or reader.accept_phrase("up", "until"):
         return bounds.read_end(reader, limits, mark, draft.timed)
     if reader.accept("for"):
         return read_for(reader, limits, mark)
@@ -206,15 +207,21 @@ def _part_follows(reader: Reader) -> bool:
 
 
 def _delay(reader: Reader, draft: Draft) -> bool:
-    """“20 minutes from now”."""
+    """“20 minutes from now”, “a week from monday”."""
     mark = reader.index
     span = read_span(reader)
-    if span is not None and (
-        reader.accept_phrase("from", "now") or reader.accept_phrase("from", "right", "now")
-    ):
+    if span is None or not reader.accept("from"):
+        reader.index = mark
+        return False
+    if reader.accept("now") or reader.accept_phrase("right", "now"):
         if draft.delay is not None:
             reader.refuse("The delay is said twice.", mark)
         draft.delay, draft.delay_at = span, mark
         return True
-    reader.index = mark
-    return False
+    day = bounds.read_day(reader)
+    later = calendar_days(span, day) if day is not None else None
+    if later is None:
+        reader.index = mark
+        return False
+    draft.add(reader, Pick(mark, reader.index - 1, date=later))
+    return True

@@ -13,11 +13,16 @@ from .english_spans import read_span
 from .english_times import part_of, read_times, read_window
 from .english_words import RANGES
 from .english_zones import read_zone
+from .refusals import refuse_tally
 from .words import MONTHS
 
 if TYPE_CHECKING:
     from .draft import Draft, Limits
     from .reader import Reader
+
+
+MARKS = frozenset(("minute", "minutes", "min", "mins", "second", "seconds", "sec", "secs"))
+MARKS |= {"the", "start", "top", "beginning", "a", "quarter", "half"}
 
 
 def read_at(reader: Reader, draft: Draft) -> bool:
@@ -32,7 +37,7 @@ def read_at(reader: Reader, draft: Draft) -> bool:
         draft.window, draft.window_word = window, "from"
         return True
     reader.index = mark
-    if reader.at("the", "start", "beginning", "end") and read_pick(reader, draft):
+    if reader.at("the", "start", "beginning", "end", "weekends") and read_pick(reader, draft):
         return True
     times = read_times(reader, allow_bare=True)
     if not times:
@@ -47,11 +52,17 @@ def read_marks(reader: Reader, draft: Draft) -> bool:
     """Minutes and seconds past the hour: “minute 10 and 30”, “5 minutes past the hour”, “on the hour”."""
     mark = reader.index
     unit = reader.peek().text
+    if unit not in MARKS and not reader.kind("number", "minute"):
+        return False
     if reader.accept("minute", "minutes", "min", "mins") and reader.kind("number"):
         _set_minutes(reader, draft, _numbers(reader, 59), mark, hourly=False)
         draft.recurring = _of_hours(reader, draft) or draft.recurring
         return True
     reader.index = mark
+    if reader.kind("minute"):
+        _set_minutes(reader, draft, _colons(reader), mark, hourly=False)
+        draft.recurring = _of_hours(reader, draft) or draft.recurring
+        return True
     if unit in ("second", "seconds", "sec", "secs") and reader.kind("number", ahead=1):
         reader.take()
         if draft.seconds is not None:
@@ -156,6 +167,17 @@ def _numbers(reader: Reader, highest: int) -> tuple[int, ...]:
             reader.refuse(f"These go from 0 to {highest}, upwards.", mark)
         found.extend(range(token.value, last + 1))
     return tuple(sorted(set(found)))
+
+
+def _colons(reader: Reader) -> tuple[int, ...]:
+    """“:15 and :45”."""
+    found = {reader.take().value}
+    while reader.at("and", ",", "&") and reader.kind("minute", ahead=1):
+        reader.take()
+        found.add(reader.take().value)
+    if max(found) > 59:
+        reader.refuse("Minutes go from 0 to 59.", reader.index - 1)
+    return tuple(sorted(found))
 
 
 def read_in(reader: Reader, draft: Draft, limits: Limits) -> bool:
@@ -265,12 +287,7 @@ def read_count(reader: Reader, limits: Limits, mark: int) -> bool:
         return False
     reader.index += 2
     if reader.at("a", "an", "per", "every", "each") or reader.at("daily", "weekly"):
-        reader.refuse(
-            f"“{token.raw} {following.raw}” in each period does not say when: give the times.",
-            mark,
-            ("every day at 09:00 and 17:00", "every 8 hours"),
-            until=reader.index + 1,
-        )
+        refuse_tally(reader, mark, reader.index)
     if token.value < 1:
         reader.refuse("It would never run.", mark)
     if limits.count is not None or limits.length is not None:

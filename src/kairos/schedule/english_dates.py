@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from .days import month_length
 from .draft import Pick
 from .english_words import RANGES, weekdays_of
+from .normal import LONGEST
 from .words import MONTHS
 
 if TYPE_CHECKING:
     from .lexer import Token
     from .reader import Reader
-
-LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def read_months(reader: Reader) -> tuple[int, ...]:

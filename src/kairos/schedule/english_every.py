@@ -12,7 +12,7 @@ from .english_spans import read_span, read_unit
 from .english_times import NAMED_TIMES, part_of
 from .english_weekdays import read_weekdays
 from .english_words import weekdays_of
-from .refusals import refuse_unknown
+from .refusals import refuse_tally, refuse_unknown
 from .words import FREQUENCIES, MONTHS, UNIT_SECONDS, UNITS
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 MAX_EVERY = 100_000
+COUNTS = {"once": 1, "twice": 2, "thrice": 3}
 
 
 def read_every(reader: Reader, draft: Draft) -> bool:
@@ -34,8 +35,14 @@ def read_every(reader: Reader, draft: Draft) -> bool:
         reader.take()
         _set(reader, draft, *FREQUENCIES[token.text], mark)
         return True
-    if token.text == "once":
-        return _once(reader, draft)
+    if _per_period(reader, draft):
+        return True
+    if reader.accept("once"):  # “once every hour”; alone it marks a single instant
+        draft.once = draft.once or not reader.at("every", "each")
+        return True
+    if reader.at("alternate") and (weekdays_of(reader, ahead=1) or reader.at("days", ahead=1)):
+        reader.take()
+        return _stepped(reader, draft, 2, mark)
     if token.text not in ("every", "each"):
         return False
     reader.take()
@@ -49,24 +56,30 @@ def read_every(reader: Reader, draft: Draft) -> bool:
     return True
 
 
-def _once(reader: Reader, draft: Draft) -> bool:
-    """“once a week”; “once” alone marks a single instant."""
+def _per_period(reader: Reader, draft: Draft) -> bool:
+    """“once a week”, “twice a day”, “3 times a month”: so many days or times have to be named."""
     mark = reader.index
-    reader.take()
+    token = reader.take()
+    count = COUNTS.get(token.text, 0)
+    if token.kind == "number" and reader.accept("times", "time", "x"):
+        count = token.value
+    said = reader.index
+    if not count:
+        reader.index = mark
+        return False
     frequency = reader.peek()
     if frequency.text in FREQUENCIES and frequency.kind == "word":
         reader.take()
-        _set(reader, draft, *FREQUENCIES[frequency.text], mark)
-        return True
-    if reader.accept("a", "an", "per"):
-        unit = read_unit(reader)
-        if unit is None:
-            reader.refuse("Once per what?")
-        _set(reader, draft, 1, unit, mark)
-        return True
-    if reader.at("every", "each"):
-        return True
-    draft.once = True
+        every, unit = FREQUENCIES[frequency.text]
+    elif reader.accept("a", "an", "per"):
+        every, unit = 1, read_unit(reader) or reader.refuse("How often per what?")
+    else:
+        reader.index = mark
+        return False
+    if count > 1 and (every > 1 or unit not in ("day", "week", "month", "year")):
+        refuse_tally(reader, mark, said)
+    _set(reader, draft, every, unit, mark)
+    draft.tally = (count, unit, mark, said)
     return True
 
 
@@ -87,6 +100,8 @@ def _after_every(reader: Reader, draft: Draft, mark: int) -> bool:
         _set_period(reader, draft, 1, "day", mark)
         draft.part, draft.part_at = part, mark
         return True
+    if token.text == "second" and weekdays_of(reader, ahead=1) is not None:
+        return _picked(reader, draft)  # “every second tuesday of the month”
     unit = read_unit(reader)
     if unit is not None:
         if token.text.endswith("s") and len(token.text) > 1:

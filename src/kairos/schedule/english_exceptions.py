@@ -31,7 +31,7 @@ def read_exceptions(reader: Reader, limits: Limits, calendars: Mapping[str, obje
         mark = reader.index
         if not first and not reader.accept_separator():
             return
-        for filler in ("for", "on", "in", "during", "every", "each", "any", "the"):
+        for filler in ("for", "on", "in", "at", "during", "every", "each", "any", "the"):
             if filler != "the" or not reader.kind("ordinal", ahead=1):
                 reader.accept(filler)
         rules = _exception(reader)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 
-def read_ordinal_list(reader: Reader) -> list[int]:
-    """“1st and 15th”, “first, third and last”, “25th to the last”."""
+def read_ordinal_list(reader: Reader, ranged: bool = False) -> list[int]:
+    """“1st and 15th”, “first, third and last”; with `ranged`, after “from”, also “25th to the last”."""
     found: list[int] = []
     while True:
         mark = reader.index
@@ -22,7 +22,7 @@ def read_ordinal_list(reader: Reader) -> list[int]:
             if not reader.accept_separator():
                 return found
             reader.accept("the")
-        one = read_ordinal(reader)
+        one = read_ordinal(reader, ranged)
         if one is None:
             reader.index = mark
             return found
@@ -40,7 +40,7 @@ def read_ordinal_list(reader: Reader) -> list[int]:
         found.append(one)
 
 
-def read_ordinal(reader: Reader) -> int | None:
+def read_ordinal(reader: Reader, ranged: bool = False) -> int | None:
     """“1st”, “last”, “2nd to last”, “third last”, “penultimate”."""
     mark = reader.index
     if reader.accept("last", "final"):
@@ -60,18 +60,33 @@ def read_ordinal(reader: Reader) -> int | None:
     if reader.accept("last"):
         return -token.value
     inner = reader.index
-    if reader.accept("to"):
+    if not ranged and reader.accept("to"):
         reader.accept("-")
         reader.accept("the")
-        if token.value > 1 and token.value < 5 and reader.accept("last"):
-            return -token.value
+        if reader.accept("last"):
+            return _to_last(reader, mark)
         reader.index = inner
     if token.value == 0 or token.value > 366:
         reader.refuse(f"There is no {token.raw}.", mark)
     return token.value
 
 
-def read_ordinals(reader: Reader) -> Pick | None:
+def _to_last(reader: Reader, mark: int) -> int:
+    """“2nd to last” counts from the end; “10th to last” may as well be all the days from the 10th."""
+    token = reader.tokens[mark]
+    if not 1 < token.value < 5:
+        reader.refuse(
+            f"“{token.raw} to last” is one day to some and a range of days to others.",
+            mark,
+            (
+                f"on the {token.raw} last day of each month at 09:00",
+                f"from the {token.raw} to the last day of each month at 09:00",
+            ),
+        )
+    return -token.value
+
+
+def read_ordinals(reader: Reader, ranged: bool = False) -> Pick | None:
     """Ordinals with what they count and within what: “the first and last friday of each month”."""
     mark = reader.index
     items: list[Ordinal] = []
@@ -81,7 +96,7 @@ def read_ordinals(reader: Reader) -> Pick | None:
         if items and (scope is not None or not reader.accept_separator()):
             break
         reader.accept("the")
-        numbers = read_ordinal_list(reader)
+        numbers = read_ordinal_list(reader, ranged)
         if not numbers:
             reader.index = before
             break

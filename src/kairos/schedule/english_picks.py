@@ -234,7 +234,7 @@ def read_day_range(reader: Reader, draft: Draft) -> bool:
     reader.index = mark
     reader.accept("the")
     if reader.kind("ordinal") and reader.at(*RANGES, ahead=1):
-        pick = read_ordinals(reader)
+        pick = read_ordinals(reader, ranged=True)
         if pick is not None and len(pick.ordinals) > 1:
             draft.add(reader, pick)
             return True

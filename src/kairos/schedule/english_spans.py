@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from .days import add_months
 from .words import UNITS
 
 if TYPE_CHECKING:
     from .reader import Reader
 
 Span = tuple[tuple[float, str], ...]
+WHOLE_DAYS = {"day": 1, "week": 7, "fortnight": 14}
+WHOLE_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def read_span(reader: Reader) -> Span | None:
@@ -63,6 +67,20 @@ def _one(reader: Reader) -> tuple[float, str] | None:
     reader.accept("more")
     unit = read_unit(reader)
     return (amount, unit) if unit else None
+
+
+def calendar_days(span: Span, day: date) -> date | None:
+    """The day that lies so many days, weeks, months or years after another; nothing if there is none."""
+    days = months = 0.0
+    for amount, unit in span:
+        if unit not in WHOLE_DAYS and unit not in WHOLE_MONTHS:
+            return None
+        days += amount * WHOLE_DAYS.get(unit, 0)
+        months += amount * WHOLE_MONTHS.get(unit, 0)
+    if days != int(days) or months != int(months) or days > 1_000_000 or months > 12_000:
+        return None
+    later = add_months(day, int(months)) if months else day
+    return later + timedelta(days=int(days)) if later is not None else None
 
 
 def read_unit(reader: Reader) -> str | None:

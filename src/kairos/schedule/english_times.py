@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 BETWEEN = ("and", "to", "-", "–", "—")
+HOURS_OF: dict[str, tuple[int, ...]] = {
+    "morning": tuple(range(12)),
+    "afternoon": tuple(range(12, 19)),
+    "evening": tuple(range(16, 24)),
+    "night": (*range(18, 24), *range(6)),
+}
 NAMED_TIMES = {"noon": 12, "midday": 12, "midnight": 0}
 
 
@@ -114,10 +120,10 @@ def _plain(reader: Reader, allow_bare: bool) -> ClockTime | None:
         return _oclock(reader)
     if token.spelled and following.spelled and 9 < following.value < 60 and reader.kind("meridiem", ahead=2):
         return _spelled(reader)
+    if "." in token.text:
+        return _dotted(reader) if allow_bare else None
     continental = following.text == "h" and following.glued and 12 < token.value < 24
-    if not (allow_bare or continental) or "." in token.text:
-        return None
-    return _bare(reader)
+    return _bare(reader) if allow_bare or continental else None
 
 
 def _clock(reader: Reader) -> ClockTime:
@@ -180,6 +186,19 @@ def _spelled(reader: Reader) -> ClockTime:
     mark = reader.index
     hour, minute = reader.take(), reader.take()
     return _meridiem(reader, mark, hour.value, minute.value, 0)
+
+
+def _dotted(reader: Reader) -> ClockTime | None:
+    """“17.30”, as the British write it; 9.30 is as bare as 9:30, and “1.5 hours” is no time."""
+    mark = reader.index
+    whole, _, fraction = reader.peek().text.partition(".")
+    if len(whole) > 2 or len(fraction) != 2 or reader.peek(1).text in UNITS:
+        return None
+    token = reader.take()
+    hour, minute = int(whole), int(fraction)
+    if hour > 23 or minute > 59:
+        reader.refuse(f"{token.raw} is no time of day.", mark)
+    return ClockTime(hour, minute, 0, 0 < hour < 10 and not whole.startswith("0"), mark, mark)
 
 
 def _bare(reader: Reader) -> ClockTime | None:
@@ -280,14 +299,12 @@ def check_night(reader: Reader, times: list[ClockTime], found: list[int]) -> Non
 
 def _in_part(reader: Reader, time: ClockTime, part: str) -> int:
     hours = DAY_PARTS[part]
-    if time.bare or (time.hour == 12 and not time.meridiem):
+    # 10:30 is settled by itself, but not where the evening or the night claims it.
+    if time.bare or (10 <= time.hour <= 12 and not time.meridiem):
         if time.hour not in hours or (time.hour == 12 and not time.minute):
             reader.refuse(f"{time.hour} is no clear hour of the {part}.", time.first, until=time.last + 1)
         return hours[time.hour] * 3600 + time.seconds % 3600
-    allowed = {"morning": range(12), "afternoon": range(12, 19), "evening": range(16, 24)}.get(
-        part, range(24)
-    )
-    if time.hour not in allowed:
+    if time.hour not in HOURS_OF[part]:
         reader.refuse(f"That time is not in the {part}.", time.first, until=time.last + 1)
     return time.seconds
 

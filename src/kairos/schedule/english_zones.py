@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import zones
+from .english_times import NAMED_TIMES
 from .places import ABBREVIATIONS
 
 if TYPE_CHECKING:
@@ -62,8 +63,11 @@ def _named(reader: Reader, announced: bool) -> str | None:
 
 
 def _clear_alone(reader: Reader, name: str, size: int) -> bool:
-    """Whether a name may stand without “in”: UTC, ET in capitals, or before “time”."""
-    if name.upper() in ("UTC", "GMT", "ZULU") or name in ("ET", "PT", "Eastern", "Pacific", "Z"):
+    """Whether a name may stand without “in”: UTC, ET in capitals, after a time of day, or before “time”."""
+    if name.upper() in ("UTC", "GMT", "ZULU") or name in ("ET", "PT", "Z"):
+        return True
+    before = reader.tokens[reader.index - 1] if reader.index else None
+    if before and (before.kind in ("clock", "meridiem") or before.text in NAMED_TIMES) and len(name) > 2:
         return True
     return reader.at("time", ahead=size) or (
         reader.at("local", ahead=size) and reader.at("time", ahead=size + 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kairos.errors import BadRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 class IntentError(BadRequest):
@@ -22,13 +22,21 @@ class IntentError(BadRequest):
         self.text = text
         self.position = max(0, min(position, len(text)))
         self.length = max(1, min(length, len(text) - self.position)) if text else 0
-        self.suggestions = tuple(suggestions)
+        self._suggestions = tuple(suggestions)
+        self._understood: Callable[[str], bool] | None = None
 
-    def with_suggestions(self, suggestions: Sequence[str]) -> IntentError:
-        """The same refusal, with other suggestions."""
-        return IntentError(
-            self.message, text=self.text, position=self.position, length=self.length, suggestions=suggestions
-        )
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        """What would be understood instead; worked out when it is asked for."""
+        if self._understood is not None:
+            kept = tuple(filter(self._understood, dict.fromkeys(self._suggestions)))
+            self._suggestions, self._understood = kept or ("every day at 09:00",), None
+        return self._suggestions
+
+    def suggest_only(self, understood: Callable[[str], bool]) -> IntentError:
+        """The same refusal, with only those suggestions that would be understood."""
+        self._understood = understood
+        return self
 
     def __str__(self) -> str:
         shown = "".join(character if character.isprintable() else " " for character in self.text)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from . import zones
 from .errors import IntentError
 from .words import NUMBERS, ORDINALS, TENS, WEEKDAYS
 
 TOKEN = re.compile(
-    r"""
+    r"""[ \t\n\r]*+(?:
     (?P<instant>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})(?![\w:]))
   | (?P<date>\d{4}-\d{1,2}-\d{1,2}(?![\w:-])|\d{4}/\d{1,2}/\d{1,2}(?![\w:/-]))
   | (?P<slashed>\d{1,2}[/.]\d{1,2}[/.]\d{4}(?![\w:/.-]))
   | (?P<clock>\d{1,2}:\d{2}(?::\d{2})?(?![\d:]))
+  | (?P<minute>(?<![\w:]):\d{2}(?![\w:]))
   | (?P<hclock>\d{1,2}h\d{2}(?![\w]))
   | (?P<ordinal>\d{1,3}(?:st|nd|rd|th)(?![A-Za-z0-9]))
   | (?P<number>\d+(?:\.\d+)?)
@@ -24,15 +25,15 @@ TOKEN = re.compile(
   | (?P<word>o'?clock|[A-Za-z]+(?:'s)?)
   | (?P<punctuation>[,;()&@/–—-])
   | (?P<dot>\.)
-    """,
+    )""",
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
+SPACES = " \t\n\r"
 SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 MAX_LENGTH = 20_000  # a canonical sentence that lists many times is long, and must read back
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece of the text. `glued` says that no space parts it from the token before."""
 
     kind: str
@@ -50,24 +51,29 @@ def lex(text: str) -> list[Token]:
     if len(text) > MAX_LENGTH:
         raise IntentError(f"An intent has at most {MAX_LENGTH} characters.", text=text[:MAX_LENGTH])
     tokens: list[Token] = []
-    position = 0
-    while position < len(text):
-        if text[position] in " \t\n\r":
-            position += 1
-            continue
+    position, end = 0, len(text.rstrip(SPACES))
+    while position < end:
         found = TOKEN.match(text, position)
         if found is None:
+            position = end - len(text[position:end].lstrip(SPACES))
             shown = text[position]
             raise IntentError(f"{shown!r} is not understood here.", text=text, position=position, length=1)
-        glued = bool(tokens) and tokens[-1].end == position
-        tokens.extend(_tokens(found, text, glued))
+        tokens.extend(_tokens(found, text, position))
         position = found.end()
-    return _joined(tokens)
+    return _joined(tokens) if any(token.text in TENS for token in tokens) else tokens
 
 
-def _tokens(found: re.Match[str], text: str, glued: bool) -> list[Token]:
-    kind, raw, start, end = found.lastgroup or "", found[0], found.start(), found.end()
-    lower = raw.lower()
+def _tokens(found: re.Match[str], text: str, after: int) -> list[Token]:
+    kind = found.lastgroup or ""
+    raw, (start, end) = found[kind], found.span(kind)
+    lower, glued = raw.lower(), 0 < start == after
+    if kind == "word":
+        lower = lower.replace("'", "")
+        if lower in ORDINALS:
+            return [Token("ordinal", lower, raw, start, end, ORDINALS[lower], glued, spelled=True)]
+        if lower in NUMBERS:
+            return [Token("number", lower, raw, start, end, NUMBERS[lower], glued, spelled=True)]
+        return [Token(kind, lower, raw, start, end, glued=glued)]
     if kind == "dot":
         # A dot ends an abbreviation or the text; it carries no meaning anywhere else.
         if glued or not text[end:].strip():
@@ -80,6 +86,8 @@ def _tokens(found: re.Match[str], text: str, glued: bool) -> list[Token]:
             message = f"{raw} is not an ordinal: {number}{suffix} is."
             raise IntentError(message, text=text, position=start, length=len(raw))
         return [Token(kind, lower, raw, start, end, number, glued)]
+    if kind == "minute":
+        return [Token(kind, raw, raw, start, end, int(raw[1:]), glued)]
     if kind == "number":
         return [Token(kind, lower, raw, start, end, int(raw.split(".")[0]), glued)]
     if kind == "hclock":
@@ -90,13 +98,6 @@ def _tokens(found: re.Match[str], text: str, glued: bool) -> list[Token]:
         return [Token(kind, lower[0] + "m", raw, start, end, glued=glued)]
     if kind == "zone":
         return _zone_or_list(raw, start, glued)
-    if kind == "word":
-        lower = lower.replace("'", "")
-        if lower in ORDINALS:
-            return [Token("ordinal", lower, raw, start, end, ORDINALS[lower], glued, spelled=True)]
-        if lower in NUMBERS:
-            return [Token("number", lower, raw, start, end, NUMBERS[lower], glued, spelled=True)]
-        return [Token(kind, lower, raw, start, end, glued=glued)]
     return [Token(kind, lower, raw, start, end, glued=glued)]
 
 

@@ -11,16 +11,19 @@ if TYPE_CHECKING:
     from datetime import date
 
 
+LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 LISTS = ("months", "days", "weekdays", "nth", "business", "nearest", "year_days", "year_nth")
 
 
 def from_the_start_first(numbers: Iterable[int]) -> tuple[int, ...]:
     """Sorted without repeats, with what counts from the end after what counts from the start."""
+    if not numbers:
+        return ()
     return tuple(sorted(set(numbers), key=lambda number: (number < 0, number)))
 
 
 def _pairs(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    return tuple(sorted(set(pairs), key=lambda pair: (pair[0] < 0, pair)))
+    return tuple(sorted(set(pairs), key=lambda pair: (pair[0] < 0, pair))) if pairs else ()
 
 
 def day_rule(
@@ -36,17 +39,24 @@ def day_rule(
     dates: Iterable[date] = (),
 ) -> DayRule:
     """A day rule in normal form: sorted, without repeats, and silent where it would allow everything."""
-    all_months, all_days, all_weekdays = tuple(sorted(set(months))), set(days), tuple(sorted(set(weekdays)))
+    all_months, all_weekdays = tuple(sorted(set(months))), tuple(sorted(set(weekdays)))
+    all_days = from_the_start_first(days)
+    if all_days and all_days[0] > 0:
+        longest = max((LONGEST[month - 1] for month in all_months), default=31)
+        # A 31st of April adds nothing next to days that April has; alone it stays, and never comes.
+        all_days = tuple(day for day in all_days if day <= longest) or all_days
+        if all_days[:longest] == tuple(range(1, longest + 1)):
+            all_days = ()
     return DayRule(
         months=() if len(all_months) == 12 else all_months,
-        days=() if all_days >= set(range(1, 32)) else from_the_start_first(all_days),
+        days=all_days,
         weekdays=() if len(all_weekdays) == 7 else all_weekdays,
         nth=_pairs(nth),
         business=from_the_start_first(business),
-        nearest=tuple(sorted(set(nearest))),
+        nearest=from_the_start_first(nearest),
         year_days=from_the_start_first(year_days),
         year_nth=_pairs(year_nth),
-        dates=tuple(sorted(set(dates))),
+        dates=tuple(sorted(set(dates))) if dates else (),
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .english_dates import LONGEST
-from .normal import day_rule
+from .normal import LONGEST, day_rule
 from .words import MONTH_NAMES
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def ordinal_rules(
     """The day rules of “the n-th … of …”, one for each kind of thing that is counted."""
     kind = scope.kind if scope else "month"
     whole_end = {28, 29, 30, 31} <= {item.n for item in pick.ordinals if item.noun == "day"}
-    lenient = lenient or whole_end or bool(scope and scope.lenient)
+    lenient = lenient or bool(scope and scope.lenient)
     rules: list[DayRule] = []
     for item in pick.ordinals:
         within = scope.months if scope and scope.kind in ("months", "concrete") else months
@@ -31,7 +30,8 @@ def ordinal_rules(
         elif kind == "year":
             rules.append(_of_year(reader, item, pick))
             continue
-        _check(reader, item, within, pick, lenient)
+        if not (whole_end and item.noun == "day" and item.n <= 31):  # “the 25th to the last”
+            _check(reader, item, within, pick, lenient)
         rules.append(_rule(item, within))
     return _merged(rules)
 

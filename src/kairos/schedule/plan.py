@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
@@ -73,7 +74,9 @@ def when(
     try:
         schedule = dispatch.parse(text, seconds, zone, calendars)
     except IntentError as refusal:
-        raise _helpful(refusal, seconds, zone, calendars) from None
+        raise refusal.suggest_only(
+            partial(_understood, now=seconds, zone=zone, calendars=calendars)
+        ) from None
     return Plan(schedule, calendars)
 
 
@@ -81,14 +84,6 @@ def _aware(instant: datetime) -> datetime:
     if instant.tzinfo is None:
         raise ValueError("an instant needs a time zone: pass an aware datetime")
     return instant
-
-
-def _helpful(
-    refusal: IntentError, now: int, zone: str, calendars: Mapping[str, Container[date]]
-) -> IntentError:
-    """The refusal with only those suggestions that would be understood."""
-    kept = [text for text in dict.fromkeys(refusal.suggestions) if _understood(text, now, zone, calendars)]
-    return refusal.with_suggestions(kept or ["every day at 09:00"])
 
 
 def _understood(text: str, now: int, zone: str, calendars: Mapping[str, Container[date]]) -> bool:

@@ -48,6 +48,17 @@ def refuse_unknown(reader: Reader) -> NoReturn:
     reader.refuse(f"“{token.raw}” is not understood here.", suggestions=EXAMPLES)
 
 
+def refuse_tally(reader: Reader, first: int, until: int) -> NoReturn:
+    """Refuse “twice a day” that does not say when."""
+    words = " ".join(token.raw for token in reader.tokens[first:until])
+    reader.refuse(
+        f"“{words}” in each period does not say when: give the times.",
+        first,
+        ("every day at 09:00 and 17:00", "every 8 hours"),
+        until=until,
+    )
+
+
 def _refuse_word(reader: Reader) -> NoReturn:
     token = reader.peek()
     unknown = len(token.text) > 2 and token.text not in KNOWN

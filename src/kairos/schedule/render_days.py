@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .english_dates import LONGEST
+from .normal import LONGEST
 from .recurrence import WORKWEEK
 from .words import MONTH_NAMES, WEEKDAY_NAMES
 
@@ -54,12 +54,10 @@ def weekdays(numbers: Sequence[int], plural: bool) -> str:
 
 
 def month_days(days: Sequence[int]) -> str:
-    """“1st, 15th and last”, “25th to last”."""
+    """“1st, 15th and last”, “25th to 31st”."""
     words: list[str] = []
     for first, last in runs(days):
-        if last == 31 and first <= 28:
-            words.append(f"{ordinal(first)} to last")
-        elif last - first > 1:
+        if last - first > 1:
             words.append(f"{ordinal(first)} to {ordinal(last)}")
         else:
             words.extend(ordinal(number) for number in range(first, last + 1))

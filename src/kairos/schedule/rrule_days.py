@@ -10,7 +10,7 @@ from .normal import any_of, day_rule
 from .recurrence import WORKWEEK, DayRule
 
 if TYPE_CHECKING:
-    from .rrule import Rule
+    from .rrule_text import Rule
 
 WEEKDAYS = {name: number for number, name in enumerate(("MO", "TU", "WE", "TH", "FR", "SA", "SU"))}
 BY_DAY = re.compile(r"([+-]?[0-9]{1,2})?(MO|TU|WE|TH|FR|SA|SU)")
@@ -38,8 +38,6 @@ def days_of(rule: Rule, first: date | None, frequency: str = "DAILY") -> tuple[D
     if frequency in ("MONTHLY", "YEARLY") and not (days or weekdays or nth):
         if first is None:
             rule.refuse("On which day? Add BYMONTHDAY or BYDAY.")
-        if first.day > 28 and frequency == "MONTHLY":
-            rule.refuse("Not every month has that day: say BYMONTHDAY.")
         days = (first.day,)
     if frequency == "YEARLY" and not months and days:
         if first is None:
@@ -81,6 +79,9 @@ def _nth(
     if days or weekdays:
         rule.refuse("Counted weekdays do not mix with other days here.", "BYDAY")
     if frequency == "YEARLY" and not months:
+        ends = {number > 0 for number, _ in nth}
+        if len(ends) == 1 and all(abs(number) < 5 for number, _ in nth):
+            return day_rule(months=(1 if True in ends else 12,), nth=nth)
         return day_rule(year_nth=nth)
     if any(abs(number) > 5 for number, _ in nth):
         rule.refuse("A month has at most five of a weekday.", "BYDAY")

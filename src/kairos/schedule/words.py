@@ -171,7 +171,7 @@ PLURAL_DAY_PARTS = {f"{part}s": part for part in DAY_PARTS}
 
 RANGE_WORDS = ("to", "through", "thru", "till", "until")
 STARTERS = ("starting", "beginning", "starts", "begins", "commencing", "effective", "start", "begin")
-ENDERS = ("until", "till", "through", "thru", "ending", "ends", "end")
+ENDERS = ("until", "till", "through", "thru", "ending", "ends")
 EXCEPTERS = ("except", "excluding", "excepting", "skipping", "skip", "besides")
 
 VAGUE = {

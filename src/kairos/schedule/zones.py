@@ -24,6 +24,10 @@ NOT_CITIES = {
     "wake",
     "midway",
     "currie",
+    "victoria",  # also in British Columbia
+    "petersburg",
+    "monticello",
+    "vincennes",
 }
 FIXED = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
 
