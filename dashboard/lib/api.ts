@@ -33,7 +33,7 @@ export function onSignedOut(listener: () => void) {
   return () => void signedOut.delete(listener);
 }
 
-type Query = Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>;
+export type Query = Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>;
 type Options = { query?: Query; body?: unknown; signal?: AbortSignal; quiet?: boolean };
 
 export async function call<T>(method: string, path: string, options: Options = {}): Promise<T> {
@@ -74,6 +74,14 @@ export function search(query: Query = {}): string {
 }
 
 export const part = (name: string | number | bigint) => encodeURIComponent(String(name));
+
+/** What the service says about single fields, by their names: `tags[0]` and `input.name` are told at `tags` and `input`. */
+export function faults(error: Error | null): Record<string, string> {
+  if (!(error instanceof ApiError)) return {};
+  const { field, errors } = error.details as { field?: unknown; errors?: { field: string; message: string }[] };
+  const all = errors ?? (typeof field === "string" ? [{ field, message: error.message }] : []);
+  return Object.fromEntries(all.map((each) => [each.field.replace(/[.[].*$/, ""), each.message]).reverse());
+}
 
 function refusal(response: Response, text: string): ApiError {
   try {

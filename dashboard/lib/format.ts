@@ -19,4 +19,9 @@ export const sayVerb = (verb: string) => {
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
 
+// What undoes work comes last, and looks it.
+const ORDER = ["run_now", "retry", "signal", "cancel", "delete"];
+export const inOrder = (verbs: readonly string[]) => [...verbs].sort((a, b) => ORDER.indexOf(a) - ORDER.indexOf(b));
+export const isGrave = (verb: string) => verb === "cancel" || verb === "delete";
+
 export const pathOf = (verb: string) => verb.replaceAll("_", "-");

@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "react";
 
 const typing = (target: EventTarget | null) =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  target instanceof HTMLElement && target.getAttribute("type") !== "checkbox" && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /** Calls the handler of a key pressed outside of fields and dialogs; two keys in turn are written "g j". */
 export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>) {
@@ -46,7 +46,7 @@ export function useRows(length: number, open: (index: number) => void) {
     j: () => move(1),
     k: () => move(-1),
     Enter: (event) => {
-      if (current >= 0 && current < length && !(event.target instanceof HTMLElement && event.target.closest("a,button"))) open(current);
+      if (current >= 0 && current < length && !(event.target instanceof HTMLElement && event.target.closest("a,button,input"))) open(current);
     },
   });
   return current;

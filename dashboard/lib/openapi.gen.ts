@@ -207,7 +207,7 @@ export interface paths {
         };
         /**
          * List Signals
-         * @description Everything that was ever sent to one job, consumed or not.
+         * @description Everything that was ever sent to one job, consumed or not, in order.
          */
         get: operations["listSignals"];
         put?: never;
@@ -1364,6 +1364,8 @@ export interface components {
             requestId: string;
             /** History */
             history: components["schemas"]["Change"][];
+            /** Nextcursor */
+            nextCursor: string | null;
         };
         /** IntentAnswer */
         IntentAnswer: {
@@ -1451,6 +1453,7 @@ export interface components {
             awaits: string[];
             /** Awaituntil */
             awaitUntil: string | null;
+            retry: components["schemas"]["Retry"] | null;
             /** Retryof */
             retryOf: number | null;
             /** Replyto */
@@ -1533,6 +1536,10 @@ export interface components {
          *       "input": {
          *         "user_id": 7
          *       },
+         *       "retry": {
+         *         "attempts": 5,
+         *         "base": "10s"
+         *       },
          *       "tags": [
          *         "customer:7"
          *       ],
@@ -1596,6 +1603,8 @@ export interface components {
             ifTaken?: ("raise" | "return") | null;
             /** Tags */
             tags?: string[] | null;
+            /** @description In place of the action's own policy or `handle`. */
+            retry?: components["schemas"]["RetryWanted"] | null;
         };
         /** Key */
         Key: {
@@ -1748,12 +1757,8 @@ export interface components {
             requestId: string;
             /** Machines */
             machines: components["schemas"]["Machine"][];
-        };
-        /** Made */
-        Made: {
-            /** Requestid */
-            requestId: string;
-            job: components["schemas"]["MadeJob"];
+            /** Nextcursor */
+            nextCursor: string | null;
         };
         /** MadeJob */
         MadeJob: {
@@ -1814,7 +1819,10 @@ export interface components {
             /** P99 */
             p99: number | null;
         };
-        /** Queue */
+        /**
+         * Queue
+         * @description `atLeast`: states of which there may be more than are counted.
+         */
         Queue: {
             /** Name */
             name: string;
@@ -1834,6 +1842,8 @@ export interface components {
             running: number;
             /** Waiting */
             waiting: number;
+            /** Atleast */
+            atLeast: string[];
         };
         /** QueueAnswer */
         QueueAnswer: {
@@ -1881,6 +1891,8 @@ export interface components {
             requestId: string;
             /** Queues */
             queues: components["schemas"]["Queue"][];
+            /** Nextcursor */
+            nextCursor: string | null;
         };
         /**
          * Rate
@@ -1911,6 +1923,52 @@ export interface components {
              * @example the customer called
              */
             reason?: string | null;
+        };
+        /**
+         * Retry
+         * @description A job's own retry policy, its lengths of time in seconds.
+         */
+        Retry: {
+            /** Attempts */
+            attempts: number;
+            /** Base */
+            base: number;
+            /** Factor */
+            factor: number;
+            /** Cap */
+            cap: number;
+            /** Jitter */
+            jitter: number;
+        };
+        /**
+         * RetryWanted
+         * @description `attempts` executions in all, the n-th retry after `base * factor**n`, at most `cap`, give or take `jitter`.
+         */
+        RetryWanted: {
+            /** Attempts */
+            attempts: number;
+            /**
+             * Base
+             * @description Seconds, or text such as "90s", "5m", "1h 30m".
+             * @default 1
+             */
+            base: string | number;
+            /**
+             * Factor
+             * @default 2
+             */
+            factor: number;
+            /**
+             * Cap
+             * @description Seconds, or text such as "90s", "5m", "1h 30m".
+             * @default 1h
+             */
+            cap: string | number;
+            /**
+             * Jitter
+             * @default 0.1
+             */
+            jitter: number;
         };
         /** ScheduleAnswer */
         ScheduleAnswer: {
@@ -2193,6 +2251,8 @@ export interface components {
             requestId: string;
             /** Signals */
             signals: components["schemas"]["Signal"][];
+            /** Nextcursor */
+            nextCursor: string | null;
         };
         /**
          * SignalWanted
@@ -2357,6 +2417,8 @@ export interface components {
             requestId: string;
             /** Webhooks */
             webhooks: components["schemas"]["Webhook"][];
+            /** Nextcursor */
+            nextCursor: string | null;
         };
         /** WebhookMade */
         WebhookMade: {
@@ -2391,8 +2453,7 @@ export interface components {
             /** Requestid */
             requestId: string;
             webhook: components["schemas"]["Webhook"];
-            /** Job */
-            job: number;
+            job: components["schemas"]["Job"];
         };
         /**
          * WebhookWanted
@@ -2489,6 +2550,8 @@ export interface components {
             requestId: string;
             /** Workers */
             workers: components["schemas"]["Worker"][];
+            /** Nextcursor */
+            nextCursor: string | null;
         };
         /**
          * ErrorBody
@@ -3590,7 +3653,12 @@ export interface operations {
     };
     readHistory: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `nextCursor` of the page before. */
+                cursor?: number | null;
+                /** @description How many at most. */
+                limit?: number;
+            };
             header?: never;
             path: {
                 id: number;
@@ -3675,7 +3743,12 @@ export interface operations {
     };
     listSignals: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `nextCursor` of the page before. */
+                cursor?: number | null;
+                /** @description How many at most. */
+                limit?: number;
+            };
             header?: never;
             path: {
                 id: number;
@@ -4131,7 +4204,12 @@ export interface operations {
     };
     listMachines: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `nextCursor` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most. */
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4167,6 +4245,15 @@ export interface operations {
             };
             /** @description The key lacks the scope, or the request came from another site. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorEnvelope"];
+                };
+            };
+            /** @description A field is missing or wrong; details name it. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4534,7 +4621,12 @@ export interface operations {
     };
     listQueues: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `nextCursor` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most. */
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4570,6 +4662,15 @@ export interface operations {
             };
             /** @description The key lacks the scope, or the request came from another site. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorEnvelope"];
+                };
+            };
+            /** @description A field is missing or wrong; details name it. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4970,7 +5071,12 @@ export interface operations {
     };
     listWorkers: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `nextCursor` of the page before. */
+                cursor?: string | null;
+                /** @description How many at most. */
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5006,6 +5112,15 @@ export interface operations {
             };
             /** @description The key lacks the scope, or the request came from another site. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorEnvelope"];
+                };
+            };
+            /** @description A field is missing or wrong; details name it. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5889,7 +6004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Made"];
+                    "application/json": components["schemas"]["JobAnswer"];
                 };
             };
             /** @description The request is malformed. */
@@ -7223,7 +7338,12 @@ export interface operations {
     };
     listWebhooks: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `nextCursor` of the page before. */
+                cursor?: number | null;
+                /** @description How many at most. */
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7259,6 +7379,15 @@ export interface operations {
             };
             /** @description The key lacks the scope, or the request came from another site. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorEnvelope"];
+                };
+            };
+            /** @description A field is missing or wrong; details name it. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,11 +6,15 @@ import { createContext, useCallback, useContext, useEffect } from "react";
 import { ApiError, call, onSignedOut, setCsrf } from "./api";
 import type { Session } from "./documents";
 
-const Context = createContext<Session | null>(null);
+const Context = createContext<Session | null | undefined>(undefined);
 const SIGN_IN = "/sign-in/";
 
 /** Who is signed in; `null` until that is known. */
-export const useSession = () => useContext(Context);
+export const useSession = () => useContext(Context) ?? null;
+
+/** False once it is known that nobody is signed in. Until then pages ask for what they show: the answers of the
+ *  first visit come beside the session's instead of after it, and a stranger's are refused. */
+export const useMaybeSignedIn = () => useContext(Context) !== null;
 
 /** Whether the session may do what `scope` allows. */
 export function useMay(scope: "read" | "enqueue" | "operate" | "admin"): boolean {
@@ -50,7 +54,7 @@ export function SessionProvider({ children }: { children: React.ReactNode }) {
     }
   }, [signedOut, path, router]);
 
-  return <Context.Provider value={query.data ?? null}>{children}</Context.Provider>;
+  return <Context.Provider value={query.data}>{children}</Context.Provider>;
 }
 
 export function useSignOut() {

@@ -80,3 +80,14 @@ export function clock(at: string): string {
 }
 
 export const ownZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+
+/** An instant as a field for local time shows it, and back; what is no time stays as it is, for the service to refuse. */
+export function local(at: string): string {
+  const date = new Date(at);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+export function instant(text: string): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : date.toISOString();
+}

@@ -37,7 +37,7 @@ export function Diagram({ name, nodes, edges, across, last, draw, overlay }: Pro
             <g key={`${link.from}>${link.to}`}>
               <path d={link.path} fill="none" stroke={edge.strong ? "var(--ink)" : "var(--strong)"} strokeWidth={edge.strong ? 1.8 : 1}
                 strokeDasharray={edge.quiet ? "3 3" : undefined} markerEnd={`url(#${edge.strong ? "arrow-strong" : "arrow"})`} />
-              {overlay && <path ref={(line) => overlay(edge, line)} d={link.path} pathLength={100} fill="none" stroke="var(--blue)" strokeWidth={2.5} strokeDasharray="8 100" strokeDashoffset={9} strokeLinecap="round" opacity={0} />}
+              {overlay && <path ref={(line) => overlay(edge, line)} data-edge={`${link.from}>${link.to}`} d={link.path} pathLength={100} fill="none" stroke="var(--blue)" strokeWidth={2.5} strokeDasharray="8 100" strokeDashoffset={9} strokeLinecap="round" opacity={0} />}
             </g>
           );
         })}

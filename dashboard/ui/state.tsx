@@ -1,4 +1,5 @@
-import { LOOKS, TERMINAL, type JobState, type Tone } from "@/lib/lifecycle.gen";
+import type { Job } from "@/lib/documents";
+import { LOOKS, State, TERMINAL, type JobState, type Tone } from "@/lib/lifecycle.gen";
 import { Glyph } from "./glyph";
 
 const STRUCK: Tone = "grey";
@@ -15,5 +16,8 @@ export function StateMark({ state, boxed = false }: { state: JobState; boxed?: b
     </span>
   );
 }
+
+/** Whether a time that it ran for can be told: one that waits, for whatever, is not running. */
+export const ran = (job: Job) => !!job.startedAt && (job.state === State.running || isTerminal(job.state));
 
 export const isTerminal = (state: JobState) => TERMINAL.includes(state);

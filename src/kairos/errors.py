@@ -123,7 +123,6 @@ class EgressRefused(BadRequest):
 
 class BadCursor(BadRequest):
     code = "BAD_CURSOR"
-    http_status = 400
 
 
 class NotFound(KairosError):

@@ -171,14 +171,14 @@ async def test_a_cursor_that_no_event_carried_is_refused(app: Kairos, served: Se
     job = await voice(app, begin=False)
     for path in (f"/api/jobs/{job.job}/events", "/api/events"):
         answer = await served.http.get(path, params={"cursor": given})
-        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_CURSOR")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (422, "BAD_CURSOR")
         if given != given.strip():
             continue  # white space around it is not part of a header
         ear = await (await Ear.open(served.port, path, Last_Event_ID=given)).begin()
-        assert ear.status == 400
+        assert ear.status == 422
         ear.close()
     twice = await served.http.get(f"/api/jobs/{job.job}/events?cursor=1&cursor=2")
-    assert twice.status_code == 400
+    assert twice.status_code == 422
 
 
 async def test_a_job_that_is_not_there_is_not_found(http: httpx2.AsyncClient) -> None:

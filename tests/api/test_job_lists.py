@@ -154,7 +154,7 @@ async def test_a_walk_that_is_too_short_goes_on_and_misses_nothing(
 )
 async def test_a_cursor_that_no_list_gave_out_is_refused(http: httpx2.AsyncClient, cursor: str) -> None:
     answer = await http.get("/api/jobs", params={"cursor": cursor})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_CURSOR")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "BAD_CURSOR")
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ async def test_portions_of_a_thousand_follow_each_other(app: Kairos, bulk: Any) 
         ("cancel", {}, 422),
         ("cancel", {"filter": {"colour": "red"}}, 422),
         ("cancel", {"filter": {"state": "done"}}, 422),
-        ("cancel", {"filter": {"queue": "q"}, "cursor": "x"}, 400),
+        ("cancel", {"filter": {"queue": "q"}, "cursor": "x"}, 422),
         ("explode", {"filter": {"queue": "q"}}, 422),
     ],
     ids=str,

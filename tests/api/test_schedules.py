@@ -10,6 +10,7 @@ import pytest
 
 from kairos import Context, Kairos
 from kairos.api import schemas_schedules as schemas
+from kairos.api.schemas_jobs import JobAnswer
 
 WANTED = {"name": "nightly", "when": "every weekday at 9am in London", "action": "report"}
 
@@ -224,8 +225,12 @@ async def test_a_trigger_makes_a_job_of_the_schedule(app: Kairos, http: httpx2.A
     await make(http, input={"day": "monday", "token": "secret"})
     answer = await http.post("/api/schedules/nightly/trigger")
     assert answer.status_code == 202
-    job = await app.get(answer.json()["job"]["id"])
-    assert (job.schedule, job.input["day"]) == ("nightly", "monday")
+    JobAnswer.model_validate(answer.json())
+    told = answer.json()["job"]
+    assert told == (await http.get(f"/api/jobs/{told['id']}")).json()["job"]
+    assert (told["schedule"], told["state"]) == ("nightly", "pending")
+    assert told["input"] == {"day": "monday", "token": "[redacted]"}
+    assert (await app.get(told["id"])).input["token"] == "secret"
 
 
 async def test_a_backfill_fires_the_past_once_and_its_ticks_are_listed_page_by_page(
@@ -266,7 +271,7 @@ async def test_a_backfill_without_bounds_is_refused_and_says_how_far_to_go(http:
 async def test_a_cursor_that_no_list_gave_is_refused(http: httpx2.AsyncClient, cursor: str) -> None:
     await make(http)
     answer = await http.get("/api/schedules/nightly/ticks", params={"cursor": cursor})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_CURSOR")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "BAD_CURSOR")
 
 
 async def test_a_schedule_is_deleted_and_then_unknown_to_every_verb(http: httpx2.AsyncClient) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from tests.dashboard.site import Site, Wire
+from tests.dashboard.site import BROWSERS, Site, Wire, find_browser
 from tests.places import temporary_directory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 30_000  # milliseconds: generous, for a machine that does other things too
 
 # What a page may not do unnoticed: break the security policy, throw, or talk to another host.
@@ -33,9 +32,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The browser's program."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
+    found = find_browser()
     if found is None:
-        pytest.skip(f"no browser is installed: none of {', '.join(NAMES)}")
+        pytest.skip(f"no browser is installed: none of {', '.join(BROWSERS)}")
     return found
 
 
@@ -73,34 +72,64 @@ def signed_in(browser: Any, site: Site) -> dict[str, Any]:
     return state
 
 
-@pytest.fixture
-def look(browser: Any, site: Site, signed_in: dict[str, Any]) -> Iterator[Callable[..., Any]]:
-    """Opens a page as somebody who is signed in; at the end it must have done nothing it should not."""
-    opened: list[tuple[Any, list[str]]] = []
+@pytest.fixture(scope="module")
+def home(browser: Any, site: Site, signed_in: dict[str, Any]) -> Iterator[Any]:
+    """A browser's own profile, signed in: what its pages have loaded, the next one need not."""
+    context = _profile(browser, base_url=site.url, storage_state=signed_in)
+    yield context
+    context.close()
 
-    def look(path: str = "/", *, base: str | None = None, signed: bool = True, **options: Any) -> Any:
-        context = browser.new_context(
-            base_url=base or site.url,
-            storage_state=signed_in if signed else None,
-            reduced_motion="reduce",
-            **{"viewport": {"width": 1280, "height": 900}, **options},
-        )
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.add_init_script(_WATCH)
-        wrong: list[str] = []
-        page.on("pageerror", lambda error: wrong.append(f"threw {error}"))
-        page.on("request", lambda request: _note_host(request.url, base or site.url, wrong))
-        opened.append((context, wrong))
-        page.goto(path)
-        return page
+
+@pytest.fixture(scope="module")
+def open_page(browser: Any, home: Any, site: Site) -> Iterator[Callable[..., Any]]:
+    """Opens a page as somebody who is signed in; `close` tells what it did that it should not have."""
+    with ExitStack() as profiles:
+
+        def open_page(
+            path: str = "/", *, base: str | None = None, signed: bool = True, **options: Any
+        ) -> Any:
+            profile = home
+            if base or not signed or options:  # somebody else, or somewhere else
+                kept = home.storage_state() if signed else None
+                profile = _profile(browser, base_url=base or site.url, storage_state=kept, **options)
+                profiles.callback(profile.close)
+            page = profile.new_page()
+            page.add_init_script(_WATCH)
+            page.wrong = wrong = []
+            page.on("pageerror", lambda error: wrong.append(f"threw {error}"))
+            page.on("request", lambda request: _note_host(request.url, base or site.url, wrong))
+            page.goto(path)
+            return page
+
+        yield open_page
+
+
+@pytest.fixture
+def look(open_page: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """Opens a page for one test; at the end it must have done nothing it should not."""
+    opened: list[Any] = []
+
+    def look(*path: str, **options: Any) -> Any:
+        opened.append(open_page(*path, **options))
+        return opened[-1]
 
     yield look
-    for context, wrong in opened:
-        for page in context.pages:
-            wrong += [f"policy: {each}" for each in page.evaluate("window.violations ?? []")]
-        context.close()
-        assert wrong == []
+    assert [fault for page in opened for fault in close(page)] == []
+
+
+def close(page: Any) -> list[str]:
+    """Closes a page; answers what it did that it should not have."""
+    found = [*page.wrong, *(f"policy: {each}" for each in page.evaluate("window.violations ?? []"))]
+    page.close()
+    return found
+
+
+def _profile(browser: Any, **options: Any) -> Any:
+    context = browser.new_context(
+        reduced_motion="reduce", **{"viewport": {"width": 1280, "height": 900}, **options}
+    )
+    context.set_default_timeout(PATIENCE)
+    return context
 
 
 def _note_host(url: str, base: str, wrong: list[str]) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
-from tests.dashboard.site import Site
+from tests.dashboard.site import Site, find_browser
 from tests.places import temporary_directory
 
 ROOT = Path(__file__).parents[2]
@@ -19,7 +18,7 @@ PHONE = {"width": 390, "height": 780}
 
 
 def main() -> int:
-    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+    browser_path = find_browser()
     if browser_path is None:
         sys.stderr.write("No browser is installed.\n")
         return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,12 @@ from typing import Any
 KAIROS = Path(sys.executable).parent / "kairos"
 APP = Path(__file__).with_name("shop.py")
 PATIENCE = 60.0
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find_browser() -> str | None:
+    """The program of an installed browser."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 class Site:

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.dashboard.site import Site, Wire
 
 Look = Callable[..., Any]
+LINES = 400
 
 _MANY_LINES = """
 insert into kairos.logs (job_id, cursor, lease, said, at, level, line, step, attempt)
@@ -67,7 +68,7 @@ def test_a_log_survives_a_lost_connection_without_gap_or_repeat(look: Look, site
     page.get_by_label("Key").fill(site.key)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("Running now")).to_be_visible()
-    job = site.enqueue("write", {"lines": 800, "pause": 0.02})
+    job = site.enqueue("write", {"lines": LINES, "pause": 0.01})
     page.goto(f"/job/?id={job}")
     expect(page.get_by_role("log")).to_have_attribute("data-lines", re.compile(r"^\d{2,}$"))
     wire.cut()
@@ -75,14 +76,14 @@ def test_a_log_survives_a_lost_connection_without_gap_or_repeat(look: Look, site
     wire.mend()
     expect(page.get_by_role("alert").filter(has_text="The connection is lost.")).to_have_count(0)
     log = page.get_by_role("log")
-    expect(log).to_have_attribute("data-lines", "800", timeout=60_000)
+    expect(log).to_have_attribute("data-lines", str(LINES), timeout=60_000)
     page.get_by_text("Complete").wait_for()
     seen: list[str] = []
-    for first in range(0, 800, 15):
+    for first in range(0, LINES, 20):
         log.evaluate("(each, top) => { each.scrollTop = top; }", first * 20)
-        page.locator(f'[data-cursor="{first + 1}"]').wait_for()
+        page.locator(f'[data-cursor="{first + 20}"]').wait_for()
         seen += page.evaluate(_SEEN)
-    assert list(dict.fromkeys(seen)) == [f"line {number}" for number in range(800)]
+    assert list(dict.fromkeys(seen)) == [f"line {number}" for number in range(LINES)]
 
 
 def test_a_page_that_could_not_load_heals_by_itself(look: Look, site: Site, wire: Wire) -> None:

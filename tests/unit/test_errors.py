@@ -21,7 +21,7 @@ TREE = {
     "BadArguments": ("BAD_ARGUMENTS", 422, 64),
     "BadValue": ("BAD_VALUE", 422, 64),
     "BadDefinition": ("BAD_DEFINITION", 422, 64),
-    "BadCursor": ("BAD_CURSOR", 400, 64),
+    "BadCursor": ("BAD_CURSOR", 422, 64),
     "EgressRefused": ("EGRESS_REFUSED", 422, 64),
     "NotFound": ("NOT_FOUND", 404, 66),
     "Conflict": ("CONFLICT", 409, 65),

@@ -28,9 +28,9 @@ export function AlarmList({ alarms }: { alarms: readonly Alarm[] }) {
             <span className="tone mt-0.5"><Icon name="warning" /></span>
             <div className="min-w-0 grow basis-[calc(100%-40px)] sm:basis-0">
               <p className="break-words"><span className="tone font-semibold">{alarm.severity}</span> <span className="font-medium">{alarm.cause}</span></p>
-              <p className="mt-1 break-words text-muted">{alarm.remedy}</p>
+              <p className="mt-1 break-words text-muted"><Prose text={alarm.remedy} /></p>
               <p className="mt-1 text-12 text-muted">
-                <code className="text-12 break-all">{alarm.kind}{alarm.subject ? ` ${alarm.subject}` : ""}</code> · first <Time at={alarm.firstAt} />, last <Time at={alarm.lastAt} />, {plural(alarm.count, "time")}
+                <code className="text-12 break-all">{alarm.kind}{alarm.subject ? ` ${alarm.subject}` : ""}</code> · {alarm.count > 1 && <>{plural(alarm.count, "time")}, first <Time at={alarm.firstAt} />, last </>}<Time at={alarm.lastAt} />
                 {alarm.acknowledgedAt && <> · acknowledged <Time at={alarm.acknowledgedAt} />{alarm.acknowledgedBy ? ` by ${alarm.acknowledgedBy}` : ""}</>}
                 {alarm.clearedAt && <> · cleared <Time at={alarm.clearedAt} /></>}
               </p>
@@ -41,4 +41,9 @@ export function AlarmList({ alarms }: { alarms: readonly Alarm[] }) {
       })}
     </ul>
   );
+}
+
+/** A sentence whose commands stand between backticks. */
+function Prose({ text }: { text: string }) {
+  return text.split("`").map((part, index) => (index % 2 ? <code key={index} className="text-12 text-ink">{part}</code> : part));
 }

@@ -4,14 +4,16 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { jobHref } from "@/lib/address";
-import { part, post, remove } from "@/lib/api";
 import type { Job } from "@/lib/documents";
-import { pathOf, sayVerb } from "@/lib/format";
+import { inOrder, isGrave, sayVerb } from "@/lib/format";
+import { INITIAL } from "@/lib/lifecycle.gen";
 import { useMay } from "@/lib/session";
 import { Dialog, DialogActions } from "@/ui/dialog";
 import { Field } from "@/ui/field";
 import { isTerminal } from "@/ui/state";
 import { useToast } from "@/ui/toast";
+import { act as ask, verbsOf } from "./act";
+import { EditDialog } from "./edit";
 import { SignalDialog } from "./signal-dialog";
 
 /** What the job's `can` allows, as buttons; nothing else is offered. */
@@ -24,8 +26,7 @@ export function Actions({ job }: { job: Job }) {
   const may = { operate: useMay("operate"), enqueue: useMay("enqueue") };
 
   const act = useMutation({
-    mutationFn: (verb: string) => verb === "delete" ? remove<{ job?: Job }>(`/api/jobs/${part(job.id)}`)
-      : post<{ job: Job }>(`/api/jobs/${part(job.id)}/${pathOf(verb)}`, verb === "cancel" && reason.trim() ? { reason: reason.trim() } : {}),
+    mutationFn: (verb: string) => ask(job, verb, reason),
     onSuccess: (answer, verb) => {
       setAsking(null);
       void client.invalidateQueries({ queryKey: ["jobs"] });
@@ -42,17 +43,19 @@ export function Actions({ job }: { job: Job }) {
     onError: (error) => asking === null && say(error.message, true),
   });
 
-  const verbs = job.can.filter((verb) => (verb === "signal" ? may.enqueue : may.operate));
+  const verbs = inOrder(verbsOf(job)).filter((verb) => (verb === "signal" ? may.enqueue : may.operate));
   const asks = (verb: string) => verb === "cancel" || verb === "signal" || verb === "delete";
   return (
     <>
+      {/* A job begins in the states in which it waits for a worker, and in those alone it can be changed. */}
+      {may.operate && INITIAL.includes(job.state) && <button type="button" className="button" onClick={() => setAsking("change")}>Change</button>}
       {verbs.map((verb) => (
         <button key={verb} type="button" data-verb={verb} disabled={act.isPending || (verb === "cancel" && !!job.cancelRequestedAt)}
-          className={`button ${verb === "cancel" ? "button-danger" : ""}`} onClick={() => (asks(verb) ? setAsking(verb) : act.mutate(verb))}>
+          className={`button ${isGrave(verb) ? "button-danger" : ""}`} onClick={() => (asks(verb) ? setAsking(verb) : act.mutate(verb))}>
           {verb === "cancel" && job.cancelRequestedAt ? "Asked to stop" : sayVerb(verb)}
         </button>
       ))}
-      {isTerminal(job.state) && may.operate && !job.can.includes("delete") && <button type="button" data-verb="delete" className="button button-danger" onClick={() => setAsking("delete")}>Delete</button>}
+      {asking === "change" && <EditDialog job={job} onClose={() => setAsking(null)} />}
       {asking === "signal" && <SignalDialog job={job} onClose={() => setAsking(null)} />}
       {asking === "cancel" && (
         <Dialog title={`Cancel job ${job.id}`} onClose={() => setAsking(null)}>

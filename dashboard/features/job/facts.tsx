@@ -4,7 +4,7 @@ import Link from "next/link";
 import { jobHref, jobsHref, scheduleHref } from "@/lib/address";
 import type { Job } from "@/lib/documents";
 import { Facts } from "@/ui/panel";
-import { isTerminal } from "@/ui/state";
+import { isTerminal, ran } from "@/ui/state";
 import { Time, Took } from "@/ui/time";
 
 type Row = readonly [string, React.ReactNode];
@@ -13,6 +13,7 @@ export function JobFacts({ job }: { job: Job }) {
   const rows: (Row | false | null)[] = [
     ["Number", <span key="id" data-testid="job-id">{job.id}</span>],
     ["Step", <>{job.step}{job.attempt > 0 && <span className="text-muted">, attempt {job.attempt + 1}</span>}</>],
+    !!job.retry && ["Attempts", `${job.retry.attempts} at most`],
     ["Version", job.version],
     ["Queue", <Link key="queue" prefetch={false} className="link" href={jobsHref({ queue: job.queue })}>{job.queue}</Link>],
     ["Priority", job.priority],
@@ -23,7 +24,7 @@ export function JobFacts({ job }: { job: Job }) {
     ["Due", <Time key="at" at={job.runAt} />],
     !!job.startedAt && ["Started", <Time key="at" at={job.startedAt} />],
     !!job.completedAt && ["Ended", <Time key="at" at={job.completedAt} />],
-    !!job.startedAt && ["Ran for", <Took key="took" from={job.startedAt} to={job.completedAt} />],
+    ran(job) && ["Ran for", <Took key="took" from={job.startedAt} to={job.completedAt} />],
     !!job.expiresAt && !isTerminal(job.state) && ["Expires", <Time key="at" at={job.expiresAt} />],
     !!job.worker && ["Worker", <code key="worker" className="break-all">{job.worker}</code>],
     job.awaits.length > 0 && ["Waits for", <>{job.awaits.join(" or ")}{job.awaitUntil && <span className="text-muted">, until <Time at={job.awaitUntil} /></span>}</>],

@@ -42,7 +42,7 @@ export function Log({ store, state, idle }: { store: LogStore; state: StreamStat
   return (
     <div className="relative">
       <div ref={box} onScroll={scrolled} tabIndex={0} role="log" aria-live="off" aria-label="Log" data-follows={follows} data-lines={lines}
-        className="h-[360px] overflow-auto bg-sunk font-mono text-12 [overflow-anchor:none]">
+        style={{ height: Math.max(128, Math.min(360, rows.length * ROW + 16)) }} className="overflow-auto bg-sunk py-2 font-mono text-12 [overflow-anchor:none]">
         {rows.length === 0 ? <div className="flex h-full items-center justify-center font-sans text-13 text-muted">{idle}</div> : (
           <div style={{ height: rows.length * ROW, minWidth: `${store.widest + 26}ch` }} className="relative">
             {rows.slice(first, end).map((row, index) => (

@@ -3,13 +3,15 @@
 import Link from "next/link";
 import { useAddress } from "@/lib/address";
 import type { Change, Job } from "@/lib/documents";
-import { State } from "@/lib/lifecycle.gen";
+import { LOOKS, State } from "@/lib/lifecycle.gen";
 import { MachineDiagram } from "@/features/machines/diagram";
 import { Answer, Empty } from "@/ui/answer";
 import { JsonText, Text } from "@/ui/code";
 import { Glyph } from "@/ui/glyph";
+import { More } from "@/ui/more";
 import { PageTitle, Panel } from "@/ui/panel";
 import { StateMark, isTerminal } from "@/ui/state";
+import { Time } from "@/ui/time";
 import { Actions } from "./actions";
 import { JobFacts } from "./facts";
 import { Log } from "./log";
@@ -33,17 +35,17 @@ export function JobPage() {
             <div className="flex min-w-0 flex-col gap-6">
               <End job={one} />
               <Panel title="Log" flush><Log store={log} state={stream} idle={<Idle job={one} done={stream === "ended"} />} /></Panel>
-              <Panel title="Timeline" flush><Answer query={history}>{(data) => <Timeline history={data.history} />}</Answer></Panel>
+              <Panel title="Timeline" flush><Answer query={history.query}>{(data) => <Timeline history={data.history} job={one} />}</Answer><More list={history} /></Panel>
             </div>
             <div className="flex min-w-0 flex-col gap-6">
               <Panel title="Job"><JobFacts job={one} /></Panel>
               {diagram.data && diagram.data.diagram.states.length > 1 && (
                 <Panel title="Machine" aside={<Link prefetch={false} className="link" href={`/machine/?name=${encodeURIComponent(one.action)}`}>{one.action}</Link>}>
-                  <MachineDiagram diagram={diagram.data.diagram} path={{ steps: stepsOf(history.data?.history ?? [], one), current: one.step, state: one.state }} />
+                  <MachineDiagram diagram={diagram.data.diagram} path={{ steps: stepsOf(history.query.data?.history ?? [], one), current: one.step, state: one.state }} />
                 </Panel>
               )}
               <Panel title="Input"><JsonText value={one.input} label="Input" /></Panel>
-              <Signals job={one} query={signals} />
+              <Signals job={one} list={signals} />
             </div>
           </div>
         </>
@@ -67,7 +69,14 @@ function End({ job }: { job: Job }) {
 
 function Idle({ job, done }: { job: Job; done: boolean }) {
   if (done || isTerminal(job.state)) return "This job wrote nothing.";
-  return <span className="tone tone-blue flex items-center gap-2"><Glyph name="spinner" />{job.startedAt ? "Nothing written yet." : "Waiting for a worker to take it."}</span>;
+  const { tone, glyph } = job.state === State.pending ? LOOKS[State.running] : LOOKS[job.state];
+  return <span className={`tone tone-${tone} flex items-center gap-2 px-4 text-center`}><Glyph name={glyph} /><span>{idle(job)}</span></span>;
+}
+
+function idle(job: Job): React.ReactNode {
+  if (job.state === State.scheduled) return <>It is due <Time at={job.runAt} />.</>;
+  if (job.state === State.pending) return "Waiting for a worker to take it.";
+  return job.awaits.length > 0 ? `It waits for ${job.awaits.join(" or ")}.` : "Nothing written yet.";
 }
 
 /** The steps in the order they were entered, each move once. */

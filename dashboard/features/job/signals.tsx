@@ -1,17 +1,18 @@
 "use client";
 
-import type { UseQueryResult } from "@tanstack/react-query";
 import type { Job, Signal } from "@/lib/documents";
+import type { List } from "@/lib/list";
 import { Answer } from "@/ui/answer";
 import { JsonText } from "@/ui/code";
+import { More } from "@/ui/more";
 import { Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";
 
 /** The job's inbox. */
-export function Signals({ job, query }: { job: Job; query: UseQueryResult<{ signals: Signal[] }> }) {
+export function Signals({ job, list }: { job: Job; list: List<"signals", Signal> }) {
   return (
     <Panel title="Signals" aside={job.awaits.length ? `waits for ${job.awaits.join(" or ")}` : undefined} flush>
-      <Answer query={query} rows={2}>
+      <Answer query={list.query} rows={2}>
         {({ signals }) => signals.length === 0 ? <p className="p-4 text-13 text-muted">The inbox is empty.</p> : (
           <ul className="divide-y text-13" data-testid="signals">
             {signals.map((signal) => (
@@ -26,6 +27,7 @@ export function Signals({ job, query }: { job: Job; query: UseQueryResult<{ sign
           </ul>
         )}
       </Answer>
+      <More list={list} />
     </Panel>
   );
 }

@@ -1,13 +1,11 @@
 "use client";
 
-import type { Change } from "@/lib/documents";
-import { Empty } from "@/ui/answer";
+import type { Change, Job } from "@/lib/documents";
 import { StateMark } from "@/ui/state";
 import { Time, Took } from "@/ui/time";
 
-/** Every committed change of the job, newest first. */
-export function Timeline({ history }: { history: readonly Change[] }) {
-  if (history.length === 0) return <Empty title="Nothing has happened to it yet." />;
+/** Every committed change of the job, newest first; it begins with its acceptance, which the job itself tells. */
+export function Timeline({ history, job }: { history: readonly Change[]; job: Job }) {
   const rows = [...history].sort((a, b) => Number(b.id) - Number(a.id));
   return (
     <ol className="divide-y text-13" data-testid="timeline">
@@ -23,6 +21,11 @@ export function Timeline({ history }: { history: readonly Change[] }) {
           <span className="text-right text-muted"><Time at={change.at} /></span>
         </li>
       ))}
+      <li className="grid grid-cols-[1fr_auto] gap-x-4 px-4 py-2.5 sm:grid-cols-[112px_1fr_auto]">
+        <span className="font-medium text-muted">accepted</span>
+        <span className="col-span-2 row-start-2 min-w-0 break-words text-muted sm:col-span-1 sm:row-start-auto">{job.schedule ? `from the schedule ${job.schedule}` : job.createdBy ? `by ${job.createdBy}` : ""}</span>
+        <span className="text-right text-muted"><Time at={job.createdAt} /></span>
+      </li>
     </ol>
   );
 }

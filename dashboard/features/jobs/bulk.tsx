@@ -4,20 +4,25 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { post } from "@/lib/api";
 import type { BulkPortion as Portion } from "@/lib/documents";
-import { count, pathOf, plural, sayVerb } from "@/lib/format";
-import { CAN } from "@/lib/lifecycle.gen";
+import { count, inOrder, isGrave, pathOf, plural, sayVerb } from "@/lib/format";
+import { CAN, STATES, TERMINAL } from "@/lib/lifecycle.gen";
 import { Failure } from "@/ui/answer";
 import { Dialog, DialogActions } from "@/ui/dialog";
 import { asQuery, say, type Filter } from "./filter";
+import { ProgressBar, type Progress } from "./progress";
 
-type Progress = { total: number; done: number; refused: number; over: boolean };
-
-const VERBS = [...new Set(Object.values(CAN).flat())].filter((verb) => verb !== "signal").concat("delete");
+/** What the states that the filter lets through allow. */
+const verbsOf = ({ state }: Filter) => {
+  const states = state.length ? state : STATES;
+  const able = [...new Set(states.flatMap((each) => CAN[each]))].filter((verb) => verb !== "signal");
+  return inOrder(states.some((each) => TERMINAL.includes(each)) ? [...able, "delete"] : able);
+};
 
 /** One verb on every job of the filter: first the count, then the doing, portion by portion. */
 export function BulkDialog({ filter, onClose }: { filter: Filter; onClose: () => void }) {
   const client = useQueryClient();
-  const [verb, setVerb] = useState(VERBS[0]!);
+  const [verbs] = useState(() => verbsOf(filter));
+  const [verb, setVerb] = useState(verbs[0]!);
   const [progress, setProgress] = useState<Progress | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [counted, setCounted] = useState(0);
@@ -26,18 +31,21 @@ export function BulkDialog({ filter, onClose }: { filter: Filter; onClose: () =>
   const dry = useQuery({
     queryKey: ["bulk", verb, asQuery(filter)],
     queryFn: async ({ signal }) => {
-      let sum = 0;
-      for await (const portion of portions(path, filter, true, signal)) setCounted((sum += portion.matched));
+      const sum = { able: 0, others: 0 };
+      for await (const portion of portions(path, filter, true, signal)) {
+        sum.others += portion.refused;
+        setCounted((sum.able += portion.matched - portion.refused));
+      }
       return sum;
     },
     refetchInterval: false,
     gcTime: 0,
     enabled: progress === null,
   });
-  const matched = dry.data ?? 0;
+  const { able: matched, others } = dry.data ?? { able: 0, others: 0 };
 
   const run = async () => {
-    const sum: Progress = { total: matched, done: 0, refused: 0, over: false };
+    const sum: Progress = { total: matched + others, done: 0, refused: 0, over: false };
     setProgress({ ...sum });
     setError(null);
     try {
@@ -60,7 +68,7 @@ export function BulkDialog({ filter, onClose }: { filter: Filter; onClose: () =>
       <p className="mb-4 text-13 text-muted">Filter: <span className="text-ink break-words">{say(filter)}</span></p>
       <fieldset disabled={progress !== null} className="mb-6 flex flex-wrap gap-2">
         <legend className="mb-2 text-13 font-medium">What to do</legend>
-        {VERBS.map((each) => (
+        {verbs.map((each) => (
           <button key={each} type="button" aria-pressed={each === verb} className={`button ${each === verb ? "button-primary" : ""}`} onClick={() => { setVerb(each); setCounted(0); }}>{sayVerb(each)}</button>
         ))}
       </fieldset>
@@ -68,7 +76,7 @@ export function BulkDialog({ filter, onClose }: { filter: Filter; onClose: () =>
       {progress === null ? (
         <p aria-live="polite" className="min-h-8 text-20 font-semibold" data-testid="matched">
           {dry.isFetching ? (counted ? `Counting… ${count(counted)}` : "Counting…") : dry.isSuccess ? plural(matched, "job") : ""}
-          {dry.isSuccess && !dry.isFetching && <span className="text-13 font-normal text-muted"> of this filter can be asked to {sayVerb(verb).toLowerCase()}.</span>}
+          {dry.isSuccess && !dry.isFetching && <span className="text-13 font-normal text-muted"> of this filter can be asked to {sayVerb(verb).toLowerCase()}{others > 0 ? `; ${count(others)} more are in no state for it` : ""}.</span>}
         </p>
       ) : <ProgressBar progress={progress} verb={verb} />}
       <DialogActions error={error}>
@@ -77,7 +85,7 @@ export function BulkDialog({ filter, onClose }: { filter: Filter; onClose: () =>
         ) : (
           <>
             <button type="button" className="button" onClick={onClose}>Keep everything as it is</button>
-            <button type="button" className={`button ${verb === "delete" || verb === "cancel" ? "button-danger" : "button-primary"}`} disabled={!matched || dry.isFetching} onClick={() => void run()}>
+            <button type="button" className={`button ${isGrave(verb) ? "button-danger" : "button-primary"}`} disabled={!matched || dry.isFetching} onClick={() => void run()}>
               {sayVerb(verb)} {plural(matched, "job")}
             </button>
           </>
@@ -95,18 +103,4 @@ async function* portions(path: string, filter: Filter, dryRun: boolean, signal?:
     yield portion;
     cursor = portion.nextCursor;
   } while (cursor);
-}
-
-function ProgressBar({ progress, verb }: { progress: Progress; verb: string }) {
-  const through = progress.done + progress.refused;
-  return (
-    <div aria-live="polite">
-      <progress className="w-full" aria-label="Progress" value={progress.over ? 1 : through} max={progress.over ? 1 : Math.max(progress.total, through, 1)} />
-      <p className="mt-2 text-13" data-testid="progress">
-        {sayVerb(verb)}: {count(progress.done)} of {count(Math.max(progress.total, through))} done
-        {progress.refused > 0 && `, ${count(progress.refused)} refused because they had moved on`}
-        {progress.over ? "." : "…"}
-      </p>
-    </div>
-  );
 }

@@ -1,11 +1,12 @@
 "use client";
 
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import Link from "next/link";
 import { useState } from "react";
 import { jobHref } from "@/lib/address";
-import { ApiError, get, part, post } from "@/lib/api";
+import { ApiError, faults, part, post } from "@/lib/api";
 import type { Job, Machine } from "@/lib/documents";
+import { useMachines } from "@/lib/machines";
 import { WhenField } from "@/features/schedules/when-field";
 import { Answer, Empty } from "@/ui/answer";
 import { Dialog, DialogActions } from "@/ui/dialog";
@@ -14,7 +15,7 @@ import { useToast } from "@/ui/toast";
 import { InputForm, valueOf, type Draft } from "./input-form";
 
 export function EnqueueDialog({ onClose, action }: { onClose: () => void; action?: string }) {
-  const machines = useQuery({ queryKey: ["machines"], queryFn: () => get<{ machines: Machine[] }>("/api/machines") });
+  const machines = useMachines();
   return (
     <Dialog title="Enqueue a job" onClose={onClose}>
       <Answer query={machines}>
@@ -32,7 +33,7 @@ function EnqueueForm({ machines, action, onClose }: { machines: Machine[]; actio
   const [name, setName] = useState(action ?? machines[0]!.name);
   const [draft, setDraft] = useState<Draft>({});
   const [when, setWhen] = useState("");
-  const [more, setMore] = useState({ queue: "", priority: "", key: "", unique: "", tags: "", ttl: "" });
+  const [more, setMore] = useState({ queue: "", priority: "", key: "", unique: "", tags: "", ttl: "", retry: "" });
   const [tried, setTried] = useState(false);
   const machine = machines.find((each) => each.name === name) ?? machines[0]!;
   const { value, wrong } = valueOf(machine.input, draft);
@@ -48,6 +49,7 @@ function EnqueueForm({ machines, action, onClose }: { machines: Machine[]; actio
       onClose();
     },
   });
+  const refusals = refused(enqueue.error);
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
     setTried(true);
@@ -61,13 +63,13 @@ function EnqueueForm({ machines, action, onClose }: { machines: Machine[]; actio
           {machines.map((each) => <option key={part(each.name)} value={each.name}>{each.name}</option>)}
         </select>
       </Field>
-      <InputForm schema={machine.input} draft={draft} change={setDraft} wrong={{ ...(tried ? wrong : {}), ...refused(enqueue.error) }} />
+      <InputForm schema={machine.input} draft={draft} change={setDraft} wrong={{ ...(tried ? wrong : {}), ...refusals }} />
       <WhenField name="When" value={when} onChange={setWhen} optional />
-      <details>
+      <details open={Object.keys(more).some((name) => refusals[name]) || undefined}>
         <summary className="w-fit text-13 text-muted">More options</summary>
         <div className="mt-3 grid gap-4 sm:grid-cols-2">
-          {([["queue", "Queue", machine.queue], ["priority", "Priority", "a lower number goes first"], ["key", "Key", "one job of a key runs at a time"], ["unique", "Unique", "one live job of this name"], ["tags", "Tags", "separated by commas"], ["ttl", "TTL", "10m, 1h: expires if not begun by then"]] as const).map(([field, label, hint]) => (
-            <Field key={field} name={label} hint={hint}>
+          {([["queue", "Queue", machine.queue], ["priority", "Priority", "a lower number goes first"], ["key", "Key", "one job of a key runs at a time"], ["unique", "Unique", "one live job of this name"], ["tags", "Tags", "separated by commas"], ["ttl", "TTL", "10m, 1h: expires if not begun by then"], ["retry", "Attempts", "how often in all, in place of the action’s own"]] as const).map(([field, label, hint]) => (
+            <Field key={field} name={label} hint={hint} wrong={refusals[field]}>
               <input className="input" value={more[field]} onChange={(event) => setMore({ ...more, [field]: event.target.value })} />
             </Field>
           ))}
@@ -81,17 +83,23 @@ function EnqueueForm({ machines, action, onClose }: { machines: Machine[]; actio
   );
 }
 
-function asOptions(more: Record<"queue" | "priority" | "key" | "unique" | "tags" | "ttl", string>) {
+function asOptions(more: Record<"queue" | "priority" | "key" | "unique" | "tags" | "ttl" | "retry", string>) {
   const options: Record<string, unknown> = {};
   for (const name of ["queue", "key", "unique", "ttl"] as const) if (more[name].trim()) options[name] = more[name].trim();
-  if (more.priority.trim()) options.priority = Number(more.priority);
+  if (more.priority.trim()) options.priority = whole(more.priority);
+  if (more.retry.trim()) options.retry = { attempts: whole(more.retry) };
   const tags = more.tags.split(",").map((tag) => tag.trim()).filter(Boolean);
   if (tags.length) options.tags = tags;
   return options;
 }
 
-/** The field that the service named, with its sentence. */
+/** A whole number; what is none is left for the service to refuse. */
+const whole = (text: string) => (/^-?\d+$/.test(text.trim()) ? Number(text) : text);
+
+/** What the service says about single fields; an argument is told by its own name. */
 function refused(error: Error | null): Record<string, string> {
+  const wrong = faults(error);
   const field = error instanceof ApiError ? error.details.field : undefined;
-  return typeof field === "string" ? { [field.replace(/^input\./, "")]: error!.message } : {};
+  if (typeof field === "string" && field.startsWith("input")) wrong[field.replace(/^input\.?/, "").replace(/[.[].*$/, "")] = error!.message;
+  return wrong;
 }

@@ -3,10 +3,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { get } from "@/lib/api";
-import type { Machine, Queue, Stats } from "@/lib/documents";
+import type { Queue, Stats } from "@/lib/documents";
 import { countOf } from "@/lib/format";
+import { SOON, every } from "@/lib/fresh";
 import { LOOKS, STATES, type JobState } from "@/lib/lifecycle.gen";
-import { useSession } from "@/lib/session";
+import { useList } from "@/lib/list";
+import { useMachines } from "@/lib/machines";
+import { useMaybeSignedIn } from "@/lib/session";
 import { Field } from "@/ui/field";
 import { Glyph } from "@/ui/glyph";
 import { NAMES, isSet, type Filter } from "./filter";
@@ -15,10 +18,10 @@ type Change = (changes: Record<string, string | readonly string[] | null>) => vo
 
 /** What to show: states as switches with their counts, the rest behind "More". */
 export function FilterBar({ filter, change }: { filter: Filter; change: Change }) {
-  const session = useSession();
-  const stats = useQuery({ queryKey: ["stats"], queryFn: () => get<{ stats: Stats }>("/api/stats"), enabled: !!session });
-  const machines = useQuery({ queryKey: ["machines"], queryFn: () => get<{ machines: Machine[] }>("/api/machines"), enabled: !!session });
-  const queues = useQuery({ queryKey: ["queues"], queryFn: () => get<{ queues: Queue[] }>("/api/queues"), enabled: !!session });
+  const enabled = useMaybeSignedIn();
+  const stats = useQuery({ queryKey: ["stats"], queryFn: () => get<{ stats: Stats }>("/api/stats"), enabled, refetchInterval: every(SOON) });
+  const machines = useMachines();
+  const queues = useList<Queue, "queues">("queues", "/api/queues").query;
   const rest = NAMES.filter((name) => !["action", "queue", "text"].includes(name) && filter[name]).length;
   const [more, setMore] = useState(rest > 0);
 

@@ -1,4 +1,5 @@
 import { STATES, type JobState } from "@/lib/lifecycle.gen";
+import { instant } from "@/lib/time";
 
 export type Filter = {
   state: JobState[]; action: string | null; queue: string | null; tag: string | null; key: string | null; schedule: string | null;
@@ -32,9 +33,4 @@ export function say(filter: Filter): string {
   const parts = NAMES.filter((name) => filter[name]).map((name) => `${name} ${filter[name]}`);
   if (filter.state.length) parts.unshift(filter.state.join(" or "));
   return parts.length ? parts.join(", ") : "all jobs";
-}
-
-function instant(local: string): string {
-  const date = new Date(local);
-  return Number.isNaN(date.getTime()) ? local : date.toISOString();
 }

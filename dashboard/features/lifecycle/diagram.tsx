@@ -11,6 +11,7 @@ import { useLive } from "@/lib/live";
 import { useWide } from "@/lib/wide";
 import { Diagram, type Edge } from "@/ui/diagram";
 import { Glyph } from "@/ui/glyph";
+import { withPicks } from "./passed";
 
 const WIDTH = 124;
 const HEIGHT = 56;
@@ -31,11 +32,13 @@ export function LifecycleDiagram({ stats }: { stats: Stats | undefined }) {
 
   useEffect(() => onPulse(({ edges }) => {
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    for (const { from, to } of edges) {
+    for (const { from, to, count } of withPicks(edges)) {
       const line = lines.current.get(`${from}>${to}`);
-      if (!line || line.getAnimations().length > 2) continue;
+      if (!line) continue;
+      line.dataset.passed = String(Number(line.dataset.passed ?? 0) + count);
+      if (line.getAnimations().length > 2) continue;
       line.animate(still ? [{ opacity: 0 }, { opacity: 0.5, strokeDasharray: "none" }, { opacity: 0 }]
-        : [{ opacity: 1, strokeDashoffset: 9 }, { opacity: 1, strokeDashoffset: -92, offset: 0.9 }, { opacity: 0, strokeDashoffset: -100 }], { duration: 800, easing: "ease-in-out" });
+        : [{ opacity: 1, strokeDashoffset: 9 }, { opacity: 1, strokeDashoffset: -92, offset: 0.9 }, { opacity: 0, strokeDashoffset: -100 }], { duration: 800, easing: "ease-in-out", delay: from === State.running ? 300 : 0 }); // in before out
     }
   }), [onPulse]);
 

@@ -3,16 +3,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "@/lib/api";
 import type { Stats } from "@/lib/documents";
+import { SOON, every } from "@/lib/fresh";
 import { TRANSITIONS } from "@/lib/lifecycle.gen";
-import { useSession } from "@/lib/session";
+import { useMaybeSignedIn } from "@/lib/session";
 import { PageTitle, Panel } from "@/ui/panel";
 import { StateMark } from "@/ui/state";
 import { LifecycleDiagram } from "./diagram";
 
 /** The table that everything else is rendered from, and how many jobs stand where. */
 export function LifecyclePage() {
-  const session = useSession();
-  const stats = useQuery({ queryKey: ["stats"], queryFn: () => get<{ stats: Stats }>("/api/stats"), enabled: !!session });
+  const enabled = useMaybeSignedIn();
+  const stats = useQuery({ queryKey: ["stats"], queryFn: () => get<{ stats: Stats }>("/api/stats"), enabled, refetchInterval: every(SOON) });
   return (
     <>
       <PageTitle title="Lifecycle" />

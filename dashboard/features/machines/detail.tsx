@@ -7,7 +7,7 @@ import { jobsHref, useAddress } from "@/lib/address";
 import { get, part } from "@/lib/api";
 import type { Diagram, Machine } from "@/lib/documents";
 import { plural } from "@/lib/format";
-import { useMay, useSession } from "@/lib/session";
+import { useMay, useMaybeSignedIn } from "@/lib/session";
 import { span } from "@/lib/time";
 import { EnqueueDialog } from "@/features/jobs/enqueue";
 import { Answer, Empty } from "@/ui/answer";
@@ -17,7 +17,7 @@ import { MachineDiagram } from "./diagram";
 
 export function MachinePage() {
   const name = useAddress().params.get("name") ?? "";
-  const enabled = !!useSession() && name !== "";
+  const enabled = useMaybeSignedIn() && name !== "";
   const may = useMay("enqueue");
   const [enqueue, setEnqueue] = useState(false);
   const path = `/api/machines/${part(name)}`;
@@ -26,7 +26,7 @@ export function MachinePage() {
   if (!name) return <Empty title="Which machine?"><Link href="/machines/" className="link">All machines</Link></Empty>;
   return (
     <>
-      <PageTitle title={name} above={<><Link prefetch={false} href="/machines/" className="link">Machines</Link> /</>}>
+      <PageTitle title={name} above={<><Link prefetch={false} href="/machines/" className="link">Machines</Link></>}>
         <Link prefetch={false} className="button" href={jobsHref({ action: name })}>Its jobs</Link>
         {may && <button type="button" className="button" onClick={() => setEnqueue(true)}>Enqueue it</button>}
       </PageTitle>

@@ -1,21 +1,17 @@
 "use client";
 
-import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { machineHref } from "@/lib/address";
-import { get } from "@/lib/api";
-import type { Machine } from "@/lib/documents";
 import { plural } from "@/lib/format";
 import { useRows } from "@/lib/keyboard";
-import { useSession } from "@/lib/session";
+import { useMachines } from "@/lib/machines";
 import { Answer, Empty } from "@/ui/answer";
 import { PageTitle, Panel } from "@/ui/panel";
 
 export function MachinesPage() {
-  const enabled = !!useSession();
   const router = useRouter();
-  const query = useQuery({ queryKey: ["machines"], queryFn: () => get<{ machines: Machine[] }>("/api/machines"), enabled });
+  const query = useMachines();
   const current = useRows(query.data?.machines.length ?? 0, (index) => router.push(machineHref(query.data!.machines[index]!.name)));
   return (
     <>

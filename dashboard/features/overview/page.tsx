@@ -5,8 +5,10 @@ import Link from "next/link";
 import { get } from "@/lib/api";
 import type { Alarm, Job, Stats } from "@/lib/documents";
 import { count, rate } from "@/lib/format";
+import { SOON, every } from "@/lib/fresh";
 import { State } from "@/lib/lifecycle.gen";
-import { useSession } from "@/lib/session";
+import { useMaybeSignedIn } from "@/lib/session";
+import { useHasSteps } from "@/lib/machines";
 import { span } from "@/lib/time";
 import { useWide } from "@/lib/wide";
 import { LifecycleDiagram } from "@/features/lifecycle/diagram";
@@ -15,16 +17,19 @@ import { AlarmList } from "@/features/alarms/list";
 import { Answer, Loading } from "@/ui/answer";
 import { Panel } from "@/ui/panel";
 import { Next } from "./next";
-import { Plots } from "./plots";
+import { Plots, useSeries } from "./plots";
 import { RunningNow } from "./running";
 
 /** Alarms first, then what runs now, how it goes, and what is next. */
 export function OverviewPage() {
-  const enabled = !!useSession();
+  const enabled = useMaybeSignedIn();
   const roomy = useWide(640);
   const alarms = useQuery({ queryKey: ["alarms", "open"], queryFn: () => get<{ alarms: Alarm[] }>("/api/alarms"), enabled });
-  const stats = useQuery({ queryKey: ["stats"], queryFn: () => get<{ stats: Stats }>("/api/stats"), enabled });
-  const running = useQuery({ queryKey: ["jobs", "now"], queryFn: () => get<{ jobs: Job[] }>("/api/jobs", { state: State.running, limit: 10 }), enabled });
+  const stats = useQuery({ queryKey: ["stats"], queryFn: () => get<{ stats: Stats }>("/api/stats"), enabled, refetchInterval: every(SOON) });
+  const running = useQuery({ queryKey: ["jobs", "now"], queryFn: () => get<{ jobs: Job[] }>("/api/jobs", { state: State.running, limit: 10 }), enabled, refetchInterval: every(SOON) });
+  // Asked for with the rest, although they are shown further down.
+  useSeries();
+  useHasSteps();
   const open = alarms.data?.alarms.filter((alarm) => !alarm.clearedAt && !alarm.acknowledgedAt) ?? [];
   // Alarms come first on the page, so nothing is shown below them before they are known: it would jump.
   if (alarms.isPending) return <Panel flush className="min-h-dvh"><Loading rows={6} /></Panel>;
@@ -42,7 +47,7 @@ export function OverviewPage() {
       {open.length > 0 && <Panel><Numbers stats={stats.data?.stats} /></Panel>}
       <div className="grid gap-6 xl:grid-cols-[minmax(0,1fr)_400px]">
         <Panel title="Running now" flush aside={<Link prefetch={false} href={`/jobs/?state=${State.running}`} className="link">All of them</Link>}>
-          <div className="min-h-[168px]"><Answer query={running}>{({ jobs }) => <RunningNow jobs={jobs} />}</Answer></div>
+          <div className="min-h-24 xl:min-h-[168px]"><Answer query={running}>{({ jobs }) => <RunningNow jobs={jobs} />}</Answer></div>
         </Panel>
         <Panel title="Next" flush><Answer query={stats}>{(data) => <Next stats={data.stats} />}</Answer></Panel>
       </div>
@@ -54,7 +59,7 @@ export function OverviewPage() {
 function Numbers({ stats }: { stats: Stats | undefined }) {
   const window = stats?.window;
   const numbers = [
-    ["a second", window && rate(window.perSecond)],
+    ["jobs a second", window && rate(window.perSecond)],
     ["wait p95", window && (window.wait.p95 === null ? "–" : span(window.wait.p95))],
     ["run p95", window && (window.run.p95 === null ? "–" : span(window.run.p95))],
     [stats?.workers === 1 ? "worker" : "workers", stats && count(stats.workers)],

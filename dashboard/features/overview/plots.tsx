@@ -6,7 +6,7 @@ import { get } from "@/lib/api";
 import type { Counts } from "@/lib/documents";
 import { count } from "@/lib/format";
 import { LOOKS, TERMINAL } from "@/lib/lifecycle.gen";
-import { useSession } from "@/lib/session";
+import { useMaybeSignedIn } from "@/lib/session";
 import { now, span } from "@/lib/time";
 import { Answer } from "@/ui/answer";
 import { Panel } from "@/ui/panel";
@@ -16,10 +16,10 @@ const RANGES = { "1h": [3600, 60], "6h": [21_600, 360], "24h": [86_400, 1800], "
 type Range = keyof typeof RANGES;
 const PERCENTILES = [["p50", undefined], ["p95", "5 3"], ["p99", "1.5 3"]] as const;
 
-/** Throughput by how jobs ended, and how long they waited and ran. */
-export function Plots() {
-  const { params, change } = useAddress();
-  const enabled = !!useSession();
+/** The numbers behind the plots, and over which time. */
+export function useSeries() {
+  const { params } = useAddress();
+  const enabled = useMaybeSignedIn();
   const wanted = params.get("range") as Range;
   const range: Range = wanted in RANGES ? wanted : "1h";
   const [length, step] = RANGES[range];
@@ -34,6 +34,13 @@ export function Plots() {
     refetchInterval: 10_000,
     enabled,
   });
+  return { range, query };
+}
+
+/** Throughput by how jobs ended, and how long they waited and ran. */
+export function Plots() {
+  const { change } = useAddress();
+  const { range, query } = useSeries();
   const time = (at: string) => new Date(at).toLocaleString("en-GB", range === "7d" ? { weekday: "short", hour: "2-digit", minute: "2-digit" } : { hour: "2-digit", minute: "2-digit" });
   const choose = (
     <span role="group" aria-label="Range" className="flex gap-1">

@@ -3,7 +3,7 @@
 import Link from "next/link";
 import { jobHref } from "@/lib/address";
 import type { Job } from "@/lib/documents";
-import { useHasSteps } from "@/lib/steps";
+import { useHasSteps } from "@/lib/machines";
 import { Empty } from "@/ui/answer";
 import { Glyph } from "@/ui/glyph";
 import { Took } from "@/ui/time";

@@ -1,16 +1,18 @@
 "use client";
 
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import Link from "next/link";
 import { useState } from "react";
 import { jobsHref } from "@/lib/address";
-import { get, part, post } from "@/lib/api";
+import { part, post } from "@/lib/api";
 import type { Queue, Rate } from "@/lib/documents";
 import { count } from "@/lib/format";
 import { State, type JobState } from "@/lib/lifecycle.gen";
-import { useMay, useSession } from "@/lib/session";
+import { useList } from "@/lib/list";
+import { useMay } from "@/lib/session";
 import { span } from "@/lib/time";
 import { Answer, Empty } from "@/ui/answer";
+import { More } from "@/ui/more";
 import { PageTitle, Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";
 import { useToast } from "@/ui/toast";
@@ -21,10 +23,9 @@ const COUNTED = [State.scheduled, State.pending, State.running, State.waiting] a
 export function QueuesPage() {
   const client = useQueryClient();
   const say = useToast();
-  const enabled = !!useSession();
   const may = useMay("operate");
   const [limits, setLimits] = useState<Queue | null>(null);
-  const query = useQuery({ queryKey: ["queues"], queryFn: () => get<{ queues: Queue[] }>("/api/queues"), enabled });
+  const list = useList<Queue, "queues">("queues", "/api/queues");
   const act = useMutation({
     mutationFn: ({ queue, verb }: { queue: Queue; verb: string }) => post(`/api/queues/${part(queue.name)}/${verb}`, {}),
     onSuccess: (_, { queue, verb }) => {
@@ -37,11 +38,11 @@ export function QueuesPage() {
     <>
       <PageTitle title="Queues" />
       <Panel flush>
-        <Answer query={query}>
+        <Answer query={list.query}>
           {({ queues }) => queues.length === 0 ? <Empty title="No queue has been used yet." /> : (
             <div className="overflow-x-auto">
-              <table className="table table-stack">
-                <thead><tr><th scope="col">Queue</th>{COUNTED.map((state) => <th key={state} scope="col" className="number">{state}</th>)}<th scope="col">Limits</th><th scope="col"><span className="sr-only">Actions</span></th></tr></thead>
+              <table className="table table-stack table-middle">
+                <thead><tr><th scope="col">Queue</th>{COUNTED.map((state) => <th key={state} scope="col" className="number capitalize">{state}</th>)}<th scope="col">Limits</th><th scope="col"><span className="sr-only">Actions</span></th></tr></thead>
                 <tbody>
                   {queues.map((queue) => (
                     <tr key={queue.name} data-queue={queue.name}>
@@ -66,6 +67,7 @@ export function QueuesPage() {
             </div>
           )}
         </Answer>
+        <More list={list} />
       </Panel>
       {limits && <LimitsDialog queue={limits} onClose={() => setLimits(null)} />}
     </>

@@ -7,28 +7,31 @@ import { useState } from "react";
 import { jobHref, jobsHref, machineHref, useAddress } from "@/lib/address";
 import { get, part, post, remove } from "@/lib/api";
 import type { Job, Schedule, Tick } from "@/lib/documents";
-import { useMay, useSession } from "@/lib/session";
+import { useList } from "@/lib/list";
+import { useMay, useMaybeSignedIn } from "@/lib/session";
 import { exact, ownZone, span } from "@/lib/time";
 import { Answer, Empty } from "@/ui/answer";
 import { JsonText } from "@/ui/code";
 import { Dialog, DialogActions } from "@/ui/dialog";
+import { More } from "@/ui/more";
 import { Facts, PageTitle, Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";
 import { useToast } from "@/ui/toast";
+import { BackfillDialog } from "./backfill";
 import { ScheduleDialog } from "./form";
 
 export function SchedulePage() {
   const name = useAddress().params.get("name") ?? "";
-  const enabled = !!useSession() && name !== "";
+  const enabled = useMaybeSignedIn() && name !== "";
   const path = `/api/schedules/${part(name)}`;
   const query = useQuery({ queryKey: ["schedule", name], queryFn: () => get<{ schedule: Schedule }>(path), enabled });
-  const ticks = useQuery({ queryKey: ["schedule", name, "ticks"], queryFn: () => get<{ ticks: Tick[] }>(`${path}/ticks`), enabled });
+  const ticks = useList<Tick, "ticks">("ticks", `${path}/ticks`, ["schedule", name, "ticks"], { on: name !== "" });
   if (!name) return <Empty title="Which schedule?"><Link href="/schedules/" className="link">All schedules</Link></Empty>;
   return (
     <Answer query={query}>
       {({ schedule }) => (
         <>
-          <PageTitle title={schedule.name} above={<><Link prefetch={false} href="/schedules/" className="link">Schedules</Link> /</>}><Actions schedule={schedule} /></PageTitle>
+          <PageTitle title={schedule.name} above={<><Link prefetch={false} href="/schedules/" className="link">Schedules</Link></>}><Actions schedule={schedule} /></PageTitle>
           <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_400px]">
             <div className="flex min-w-0 flex-col gap-6">
               <Panel><p className="text-16 font-medium">{schedule.sentence}</p><code className="mt-1 block break-words text-muted">{schedule.when}</code>
@@ -36,7 +39,8 @@ export function SchedulePage() {
               </Panel>
               <Panel title="Next ticks" flush><Upcoming schedule={schedule} /></Panel>
               <Panel title="Past ticks" flush aside={<Link prefetch={false} className="link" href={jobsHref({ schedule: schedule.name })}>Its jobs</Link>}>
-                <Answer query={ticks}>{(data) => <Past ticks={data.ticks} />}</Answer>
+                <Answer query={ticks.query}>{(data) => <Past ticks={data.ticks} />}</Answer>
+                <More list={ticks} />
               </Panel>
             </div>
             <div className="flex min-w-0 flex-col gap-6">
@@ -68,7 +72,7 @@ function Actions({ schedule }: { schedule: Schedule }) {
   const router = useRouter();
   const say = useToast();
   const may = useMay("operate");
-  const [sheet, setSheet] = useState<"change" | "delete" | null>(null);
+  const [sheet, setSheet] = useState<"change" | "backfill" | "delete" | null>(null);
   const path = `/api/schedules/${part(schedule.name)}`;
   const act = useMutation({
     mutationFn: (verb: string) => verb === "delete" ? remove<{ job?: Job }>(path) : post<{ job?: Job }>(`${path}/${verb}`, {}),
@@ -88,8 +92,10 @@ function Actions({ schedule }: { schedule: Schedule }) {
     <>
       <button type="button" className="button" disabled={act.isPending} onClick={() => act.mutate("trigger")}>Trigger now</button>
       <button type="button" className="button" disabled={act.isPending} onClick={() => act.mutate(schedule.paused ? "resume" : "pause")}>{schedule.paused ? "Resume" : "Pause"}</button>
+      <button type="button" className="button" onClick={() => setSheet("backfill")}>Backfill</button>
       <button type="button" className="button" onClick={() => setSheet("change")}>Change</button>
       <button type="button" className="button button-danger" onClick={() => setSheet("delete")}>Delete</button>
+      {sheet === "backfill" && <BackfillDialog schedule={schedule} onClose={() => setSheet(null)} />}
       {sheet === "change" && <ScheduleDialog schedule={schedule} onClose={() => setSheet(null)} />}
       {sheet === "delete" && (
         <Dialog title={`Delete ${schedule.name}`} onClose={() => setSheet(null)}>

@@ -1,12 +1,13 @@
 "use client";
 
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { scheduleHref } from "@/lib/address";
-import { get, part, patch, post } from "@/lib/api";
+import { faults, part, patch, post } from "@/lib/api";
 import type { Machine, Schedule } from "@/lib/documents";
 import { write } from "@/lib/json";
+import { useMachines } from "@/lib/machines";
 import { InputForm, valueOf, type Draft } from "@/features/jobs/input-form";
 import { Answer, Empty } from "@/ui/answer";
 import { Dialog, DialogActions } from "@/ui/dialog";
@@ -20,7 +21,7 @@ const CATCH_UPS: Record<Schedule["catchUp"], string> = { none: "let them go", la
 
 /** Makes a schedule, or changes one. */
 export function ScheduleDialog({ schedule, onClose }: { schedule?: Schedule; onClose: () => void }) {
-  const machines = useQuery({ queryKey: ["machines"], queryFn: () => get<{ machines: Machine[] }>("/api/machines") });
+  const machines = useMachines();
   return (
     <Dialog title={schedule ? `Change ${schedule.name}` : "New schedule"} onClose={onClose}>
       <Answer query={machines}>
@@ -72,7 +73,7 @@ function Form({ machines, schedule, onClose }: { machines: Machine[]; schedule?:
       <WhenField name="When" value={when} onChange={setWhen} tz={tz} />
       <div className="grid gap-4 sm:grid-cols-2">
         <ZoneField value={tz} onChange={setTz} />
-        {!schedule && <Field name="Name"><input className="input" required value={name} placeholder="nightly-report" onChange={(event) => setName(event.target.value)} /></Field>}
+        {!schedule && <Field name="Name" wrong={faults(save.error).name}><input className="input" required value={name} placeholder="nightly-report" onChange={(event) => setName(event.target.value)} /></Field>}
       </div>
       <Field name="Action">
         <select className="input" value={action} onChange={(event) => { setAction(event.target.value); setDraft({}); }}>

@@ -1,15 +1,15 @@
 "use client";
 
-import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { scheduleHref, useAddress } from "@/lib/address";
-import { get } from "@/lib/api";
 import type { Schedule } from "@/lib/documents";
 import { useRows } from "@/lib/keyboard";
-import { useMay, useSession } from "@/lib/session";
+import { useList } from "@/lib/list";
+import { useMay } from "@/lib/session";
 import { Answer, Empty } from "@/ui/answer";
 import { Icon } from "@/ui/icon";
+import { More } from "@/ui/more";
 import { PageTitle, Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";
 import { ScheduleDialog } from "./form";
@@ -17,9 +17,9 @@ import { ScheduleDialog } from "./form";
 export function SchedulesPage() {
   const { params, change } = useAddress();
   const router = useRouter();
-  const enabled = !!useSession();
   const may = useMay("operate");
-  const query = useQuery({ queryKey: ["schedules"], queryFn: () => get<{ schedules: Schedule[] }>("/api/schedules"), enabled });
+  const list = useList<Schedule, "schedules">("schedules", "/api/schedules");
+  const { query } = list;
   const current = useRows(query.data?.schedules.length ?? 0, (index) => router.push(scheduleHref(query.data!.schedules[index]!.name)));
   const add = () => change({ new: "yes" });
   return (
@@ -48,6 +48,7 @@ export function SchedulesPage() {
             </table>
           )}
         </Answer>
+        <More list={list} />
       </Panel>
       {params.has("new") && may && <ScheduleDialog onClose={() => change({ new: null })} />}
     </>

@@ -29,7 +29,7 @@ export function WhenField({ name, value, onChange, tz, optional = false }: {
     <div className="flex min-w-0 flex-col gap-1">
       <label htmlFor={id} className="text-13 font-medium">{name}</label>
       <input id={id} className="input font-mono text-13" spellCheck={false} autoComplete="off" value={value} aria-describedby={`${id}-about`} aria-invalid={refusal ? true : undefined}
-        placeholder={optional ? "now, unless you write: in 20 minutes, tomorrow noon" : "every weekday at 9am in London"} onChange={(event) => onChange(event.target.value)} />
+        placeholder={optional ? "now, or: in 20 minutes" : "every weekday at 9am in London"} onChange={(event) => onChange(event.target.value)} />
       <div id={`${id}-about`} aria-live="polite" className={`text-13 ${value.trim() === "" ? "" : optional ? "min-h-6" : "min-h-40"}`}>
         {settled === "" ? null : refusal ? <Refused text={settled} refusal={refusal} onPick={onChange} />
           : query.error ? <p className="tone tone-red">{query.error.message}</p>

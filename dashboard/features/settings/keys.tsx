@@ -1,12 +1,14 @@
 "use client";
 
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { get, part, post, remove } from "@/lib/api";
+import { part, post, remove } from "@/lib/api";
 import type { Key, NewKey as Made } from "@/lib/documents";
+import { useList } from "@/lib/list";
 import { Answer, Empty } from "@/ui/answer";
 import { Dialog, DialogActions } from "@/ui/dialog";
 import { Field } from "@/ui/field";
+import { More } from "@/ui/more";
 import { Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";
 import { useToast } from "@/ui/toast";
@@ -20,7 +22,7 @@ export function Keys() {
   const [adding, setAdding] = useState(false);
   const [made, setMade] = useState<Made | null>(null);
   const [revoking, setRevoking] = useState<Key | null>(null);
-  const query = useQuery({ queryKey: ["keys"], queryFn: () => get<{ keys: Key[] }>("/api/keys") });
+  const list = useList<Key, "keys">("keys", "/api/keys");
   const again = () => client.invalidateQueries({ queryKey: ["keys"] });
   const revoke = useMutation({
     mutationFn: (key: Key) => remove(`/api/keys/${part(key.id)}`),
@@ -29,10 +31,10 @@ export function Keys() {
   return (
     <>
       <Panel title="Keys" flush aside={<button type="button" className="button button-small" onClick={() => setAdding(true)}>New key</button>}>
-        <Answer query={query}>
+        <Answer query={list.query}>
           {({ keys }) => keys.length === 0 ? <Empty title="There are no keys.">Without one, the service answers only on this machine.</Empty> : (
             <div className="overflow-x-auto">
-              <table className="table table-stack">
+              <table className="table table-stack table-middle">
                 <thead><tr><th scope="col">Name</th><th scope="col">Scopes</th><th scope="col" className="number">Made</th><th scope="col" className="number">Last used</th><th scope="col" className="number">Ends</th><th scope="col"><span className="sr-only">Actions</span></th></tr></thead>
                 <tbody>{keys.map((key) => (
                   <tr key={key.id}>
@@ -48,6 +50,7 @@ export function Keys() {
             </div>
           )}
         </Answer>
+        <More list={list} />
       </Panel>
       {adding && <NewKey onClose={() => setAdding(false)} onMade={(key) => { setAdding(false); setMade(key); void again(); }} />}
       {made && <SecretDialog title={`The key ${made.name}`} secret={made.secret} onClose={() => setMade(null)} />}

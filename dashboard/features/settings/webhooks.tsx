@@ -1,14 +1,16 @@
 "use client";
 
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import Link from "next/link";
 import { useState } from "react";
 import { jobHref } from "@/lib/address";
-import { get, part, patch, post, remove } from "@/lib/api";
+import { part, patch, post, remove } from "@/lib/api";
 import type { NewWebhook as Made, Webhook } from "@/lib/documents";
+import { useList } from "@/lib/list";
 import { Answer, Empty } from "@/ui/answer";
 import { Dialog, DialogActions } from "@/ui/dialog";
 import { Field } from "@/ui/field";
+import { More } from "@/ui/more";
 import { Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";
 import { useToast } from "@/ui/toast";
@@ -20,7 +22,7 @@ export function Webhooks() {
   const [adding, setAdding] = useState(false);
   const [made, setMade] = useState<Made | null>(null);
   const [removing, setRemoving] = useState<Webhook | null>(null);
-  const query = useQuery({ queryKey: ["webhooks"], queryFn: () => get<{ webhooks: Webhook[] }>("/api/webhooks") });
+  const list = useList<Webhook, "webhooks">("webhooks", "/api/webhooks");
   const again = () => client.invalidateQueries({ queryKey: ["webhooks"] });
   const act = useMutation({
     mutationFn: ({ hook, verb }: { hook: Webhook; verb: "test" | "pause" | "resume" | "delete" }) => {
@@ -34,7 +36,7 @@ export function Webhooks() {
   return (
     <>
       <Panel title="Webhooks" flush aside={<button type="button" className="button button-small" onClick={() => setAdding(true)}>New webhook</button>}>
-        <Answer query={query}>
+        <Answer query={list.query}>
           {({ webhooks }) => webhooks.length === 0 ? <Empty title="No webhooks.">A webhook is told of every alarm, signed, by a job of Kairos’s own.</Empty> : (
             <ul className="divide-y text-13">{webhooks.map((hook) => (
               <li key={String(hook.id)} className="flex flex-wrap items-center justify-between gap-3 px-4 py-3">
@@ -48,6 +50,7 @@ export function Webhooks() {
             ))}</ul>
           )}
         </Answer>
+        <More list={list} />
       </Panel>
       {adding && <NewWebhook onClose={() => setAdding(false)} onMade={(hook) => { setAdding(false); setMade(hook); void again(); }} />}
       {made && <SecretDialog title="The webhook’s signing secret" secret={made.secret} onClose={() => setMade(null)} />}

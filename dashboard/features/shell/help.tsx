@@ -8,6 +8,8 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["j", "Next row"],
   ["k", "Previous row"],
   ["Enter", "Open the row"],
+  ["x", "Select the row"],
+  ["X", "Select up to the row"],
   ["c", "Enqueue a job"],
   ["?", "This help"],
   ["Esc", "Close"],

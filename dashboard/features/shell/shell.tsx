@@ -7,7 +7,7 @@ import { Suspense, useEffect, useState } from "react";
 import { get } from "@/lib/api";
 import type { Alarm } from "@/lib/documents";
 import { useKeys } from "@/lib/keyboard";
-import { useMay, useSession } from "@/lib/session";
+import { useMay, useMaybeSignedIn } from "@/lib/session";
 import { EnqueueDialog } from "@/features/jobs/enqueue";
 import { Icon } from "@/ui/icon";
 import { Connection } from "./connection";
@@ -72,8 +72,8 @@ export function Brand() {
 }
 
 function Pages({ path }: { path: string }) {
-  const session = useSession();
-  const alarms = useQuery({ queryKey: ["alarms", "open"], queryFn: () => get<{ alarms: Alarm[] }>("/api/alarms"), enabled: !!session });
+  const enabled = useMaybeSignedIn();
+  const alarms = useQuery({ queryKey: ["alarms", "open"], queryFn: () => get<{ alarms: Alarm[] }>("/api/alarms"), enabled });
   const loud = alarms.data?.alarms.filter((alarm) => !alarm.acknowledgedAt && !alarm.clearedAt).length ?? 0;
   return (
     <nav aria-label="Pages" className="flex flex-1 flex-col gap-0.5 overflow-y-auto px-2 py-2">
