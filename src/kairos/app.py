@@ -64,11 +64,15 @@ class _App:
         self.calendars: Calendars = self.settings.holidays
         self._database = _Database(self.settings)
 
-    def on(self, connection: Any) -> Any:
-        """The verbs on your own connection or session, committing with your own rows."""
+    def on(self, connection: Any, *, hint: bool = True) -> Any:
+        """The verbs on your own connection or session, committing with your own rows.
+
+        Your commit tells the workers, for which Postgres lets such commits pass one at a time; with `hint=False`
+        they find the job by looking, within their `poll`.
+        """
         execute, is_async = executor(connection)
         sql = statements(self.settings.schema)
-        face = (AsyncOn if is_async else SyncOn)(self.registry, sql, execute)
+        face = (AsyncOn if is_async else SyncOn)(self.registry, sql, execute, hint)
         face.calendars = self.calendars
         return face
 

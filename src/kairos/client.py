@@ -356,27 +356,32 @@ class SyncFace(Face[Job], Blocking):
     def _execute(self, query: Query) -> Sequence[Row]: ...
 
 
-class AsyncOn(AsyncFace):
+class _Own:
+    """Someone's own connection, and how to run a statement on it."""
+
+    def __init__(self, registry: Registry, sql: Mapping[str, str], execute: Execute, hint: bool) -> None:
+        self.registry = registry
+        self.declared: list[Declared] = []
+        self._sql = sql
+        self._on = execute
+        self._hint = hint
+
+
+class AsyncOn(_Own, AsyncFace):
     """The verbs on someone's own async connection, inside its transaction."""
 
-    def __init__(self, registry: Registry, sql: Mapping[str, str], execute: Execute) -> None:
-        self.registry = registry
-        self.declared = []
-        self._sql = sql
-        self._on = execute
-
     async def _execute(self, query: Query) -> Sequence[Row]:
-        return await self._on(self._sql[query.name], query.params)  # type: ignore[misc, no-any-return]
+        rows: Sequence[Row] = await self._on(self._sql[query.name], query.params)  # type: ignore[misc]
+        if query.pokes and self._hint:
+            await self._execute(Query("notify_queues", (sorted(query.pokes),)))
+        return rows
 
 
-class SyncOn(SyncFace):
+class SyncOn(_Own, SyncFace):
     """The verbs on someone's own sync connection, inside its transaction."""
 
-    def __init__(self, registry: Registry, sql: Mapping[str, str], execute: Execute) -> None:
-        self.registry = registry
-        self.declared = []
-        self._sql = sql
-        self._on = execute
-
     def _execute(self, query: Query) -> Sequence[Row]:
-        return self._on(self._sql[query.name], query.params)  # type: ignore[return-value]
+        rows: Sequence[Row] = self._on(self._sql[query.name], query.params)  # type: ignore[assignment]
+        if query.pokes and self._hint:
+            self._execute(Query("notify_queues", (sorted(query.pokes),)))
+        return rows

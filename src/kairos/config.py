@@ -29,7 +29,7 @@ class Settings:
     `name` tells the apps that share a database apart: a schedule that the app of this name declared once and
     declares no more is paused. Without a name nothing is, since it may be another app's.
     `direct_url` is for LISTEN where `database_url` leads through a pooler in transaction mode;
-    `prepare` must be off there.
+    `prepare` must be off there. With `require_standby` Kairos works only where each commit waits for a standby.
     `actions` are the built-in ones that are on: `http_allow` says which hosts the one may call, `command_allow`
     which programs the other may run (each with the arguments it must begin with) and `command_env` which variables a
     job may set for them. `alarm_after` changes from when on something is an alarm, `webhook_allow` names the private
@@ -44,6 +44,7 @@ class Settings:
     name: str | None = None
     data: Path = Path(".kairos")
     prepare: bool = True
+    require_standby: bool = False
     pool_size: int = 10
     actions: tuple[str, ...] = ()
     http_allow: tuple[str, ...] = ()
@@ -118,9 +119,9 @@ def _cast(name: str, value: Any) -> Any:
                 return int(value)
             except (TypeError, ValueError) as error:
                 raise ConfigError(f"pool_size is {value!r}; it must be a whole number.") from error
-        case "prepare":
+        case "prepare" | "require_standby":
             if str(value).lower() not in ("true", "false", "1", "0"):
-                raise ConfigError(f"prepare is {value!r}; it is true or false.")
+                raise ConfigError(f"{name} is {value!r}; it is true or false.")
             return str(value).lower() in ("true", "1")
         case "actions" | "http_allow" | "command_env" | "webhook_allow":
             return _texts(name, value)

@@ -5,6 +5,7 @@
     │   └── NoPostgres          no Postgres binary was found for the embedded server
     ├── SchemaMismatch          the code and the database schema do not fit
     ├── DatabaseUnavailable     Postgres cannot be reached, or cannot be written to
+    │   ├── NoStandby           commits wait for no standby here, and the settings require one
     │   └── MigrationBlocked    another transaction keeps the tables locked that a migration changes
     ├── BadRequest              what the caller asked for can never be right
     │   ├── UnknownAction       no machine of that name and version is registered
@@ -81,6 +82,10 @@ class DatabaseUnavailable(KairosError):
     code = "UNAVAILABLE"
     http_status = 503
     exit_code = 69
+
+
+class NoStandby(DatabaseUnavailable):
+    code = "NO_STANDBY"
 
 
 class MigrationBlocked(DatabaseUnavailable):

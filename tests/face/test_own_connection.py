@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import asyncpg
 import psycopg
 import pytest
 from tests.face.actions import in_state
@@ -80,6 +82,29 @@ async def test_every_verb_works_on_every_kind_of_connection(app: Kairos, databas
     async with KINDS[kind](database) as own:
         finished = await in_state(app, "success")
         assert await settle(app.on(own.connection).result(finished.id)) == "done"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_commit_tells_the_workers_and_nothing_else_does(
+    app: Kairos, database: str, kind: str
+) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    ear = await asyncpg.connect(database)
+    await ear.add_listener("kairos", lambda *told: heard.put_nowait(told[3]))
+    echo = app.action("echo")
+    async with KINDS[kind](database) as own:
+        await settle(app.on(own.connection, hint=False).enqueue(echo.options(queue="untold").call()))
+        await settle(own.commit())
+    async with KINDS[kind](database) as own:
+        await settle(app.on(own.connection).enqueue(echo.options(queue="undone").call()))
+        await settle(own.rollback())
+    async with KINDS[kind](database) as own:
+        await settle(app.on(own.connection).enqueue(echo.options(queue="told").call()))
+        assert heard.empty()
+        await settle(own.commit())
+    async with asyncio.timeout(30):
+        assert await heard.get() == "told"  # each connection is closed by now: nothing else is on its way
+    await ear.close()
 
 
 async def test_a_connection_that_commits_by_itself_is_one_s_own_business(app: Kairos, database: str) -> None:

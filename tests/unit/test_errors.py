@@ -15,6 +15,7 @@ TREE = {
     "NoPostgres": ("NO_POSTGRES", 500, 78),
     "SchemaMismatch": ("SCHEMA_MISMATCH", 503, 78),
     "DatabaseUnavailable": ("UNAVAILABLE", 503, 69),
+    "NoStandby": ("NO_STANDBY", 503, 69),
     "MigrationBlocked": ("MIGRATION_BLOCKED", 503, 75),
     "BadRequest": ("INVALID", 422, 64),
     "UnknownAction": ("UNKNOWN_ACTION", 422, 64),

@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import psycopg
 
-from kairos.errors import ConfigError, DatabaseUnavailable, KairosError
+from kairos.errors import ConfigError, DatabaseUnavailable, KairosError, NoStandby
 
 # What a restarted, failed-over, full, read-only or vanished server looks like from here.
 UNAVAILABLE: tuple[type[BaseException], ...] = (
@@ -59,6 +59,13 @@ def unavailable(error: BaseException) -> DatabaseUnavailable:
     if isinstance(error, asyncpg.InsufficientPrivilegeError | psycopg.errors.InsufficientPrivilege):
         return DatabaseUnavailable(f"Postgres does not let this user work here: {first_line}")
     return DatabaseUnavailable(f"Postgres cannot be reached: {first_line}")
+
+
+def no_standby() -> NoStandby:
+    return NoStandby(
+        "Commits wait for no standby here, and require_standby is on: set synchronous_standby_names in Postgres, "
+        "with synchronous_commit on, or turn the setting off."
+    )
 
 
 def unreachable(error: BaseException) -> KairosError:

@@ -18,7 +18,7 @@ from psycopg.rows import dict_row
 
 from kairos.config import Settings
 from kairos.store import migrate
-from kairos.store.faults import RETRYABLE, UNAVAILABLE, UNREACHABLE, unavailable, unreachable
+from kairos.store.faults import RETRYABLE, UNAVAILABLE, UNREACHABLE, no_standby, unavailable, unreachable
 from kairos.store.query import Query, Row, Verb, drive, statements
 
 T = TypeVar("T")
@@ -32,6 +32,11 @@ _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit
 
 # Our statements are short: one without an answer for so long went into a network that lost it.
 PATIENCE = 60.0
+# Of the primary there is now: asked on every new connection, since a failover may lead to one that waits for nobody.
+_WAITS_FOR_STANDBY = """
+select current_setting('synchronous_standby_names') <> ''
+  and current_setting('synchronous_commit') not in ('off', 'local')
+"""
 _READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean"
 # How long a pool waits for its connections when it is closed.
 _FAREWELL = 5.0
@@ -64,6 +69,7 @@ class AsyncStore:
                 self.url,
                 min_size=1,
                 max_size=self.settings.pool_size,
+                init=self._inspect,
                 reset=_keep_session,
                 command_timeout=PATIENCE,
                 **self._options(),
@@ -83,6 +89,10 @@ class AsyncStore:
                     await each.close()
             except UNAVAILABLE:
                 each.terminate()
+
+    async def _inspect(self, connection: asyncpg.Connection) -> None:
+        if self.settings.require_standby and not await connection.fetchval(_WAITS_FOR_STANDBY):
+            raise no_standby()
 
     async def connect(self, url: str | None = None) -> asyncpg.Connection:
         """A connection of one's own, outside the pool."""
@@ -238,6 +248,9 @@ class SyncStore:
             raise unreachable(error) from error
         if not self.settings.prepare:
             connection.prepare_threshold = None
+        if self.settings.require_standby and not self._value(connection, _WAITS_FOR_STANDBY):
+            connection.close()
+            raise no_standby()
         return connection
 
     @contextmanager

@@ -1,0 +1,77 @@
+"""`require_standby`: nothing is accepted where a commit waits for nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from tests.places import temporary_directory
+
+from kairos import Kairos, SyncKairos
+from kairos.embedded import Server
+from kairos.errors import DatabaseUnavailable, NoStandby
+from kairos.testing.plugin import SETTINGS
+
+OTHERS = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = 'kairos'"
+
+
+@pytest.fixture
+def postgres() -> Iterator[str]:
+    """A migrated server of its own: what it waits for is the same for all of its databases."""
+    with Server(temporary_directory("kairos-standby-"), ephemeral=True, settings=SETTINGS) as server:
+        SyncKairos(server.url()).migrate()
+        yield server.url()
+
+
+def arrange(url: str, *statements: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("set synchronous_commit = off")  # this session waits for nobody
+        for statement in statements:
+            connection.execute(statement)
+
+
+async def opens(url: str) -> list[Any]:
+    """What each world says of a server that must have a standby."""
+    said: list[Any] = []
+    try:
+        async with Kairos(url, require_standby=True) as app:
+            said.append(await app.jobs())
+    except NoStandby as error:
+        said.append(error.code)
+    try:
+        with SyncKairos(url, require_standby=True) as sync_app:
+            said.append(sync_app.jobs())
+    except NoStandby as error:
+        said.append(error.code)
+    return said
+
+
+async def test_a_primary_is_refused_until_its_commits_wait_for_a_standby(postgres: str) -> None:
+    assert await opens(postgres) == ["NO_STANDBY"] * 2
+    arrange(postgres, "alter system set synchronous_standby_names = 'other'", "select pg_reload_conf()")
+    while await opens(postgres) != [[], []]:  # a reload takes a moment
+        pass
+    arrange(postgres, "alter role current_user set synchronous_commit = 'local'")
+    assert await opens(postgres) == ["NO_STANDBY"] * 2
+
+
+async def test_after_a_failover_nothing_is_done_until_the_new_primary_has_a_standby(postgres: str) -> None:
+    arrange(postgres, "alter system set synchronous_standby_names = 'other'", "select pg_reload_conf()")
+    while await opens(postgres) != [[], []]:
+        pass
+    async with Kairos(postgres, require_standby=True) as app:
+        assert await app.jobs() == []
+        arrange(postgres, "alter system reset synchronous_standby_names", "select pg_reload_conf()")
+        while await opens(postgres) == [[], []]:
+            pass
+        arrange(postgres, OTHERS)  # as a failover does
+        with pytest.raises(DatabaseUnavailable):
+            await app.jobs()
+        with pytest.raises(NoStandby):
+            await app.jobs()
+        arrange(postgres, "alter system set synchronous_standby_names = 'other'", "select pg_reload_conf()")
+        while await opens(postgres) != [[], []]:
+            pass
+        assert await app.jobs() == []
