@@ -1,6 +1,8 @@
 """One real Postgres for the whole run, also when it is spread over processes.
 
 `KAIROS_TEST_DATABASE_URL` names an existing server to use instead; its user must be able to create databases.
+Properties are tried on the same examples each time, so that a red run is about the change at hand;
+`KAIROS_EXPLORE=1` looks for others.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 from tests.places import temporary_directory
 
 from kairos.testing.plugin import SETTINGS, kairos_admin, kairos_database, kairos_template  # noqa: F401
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from kairos.embedded import Server
 
 SERVER: pytest.StashKey[Server] = pytest.StashKey()
+
+settings.register_profile("kairos", derandomize="KAIROS_EXPLORE" not in os.environ)
+settings.load_profile("kairos")
 
 
 @pytest.fixture(scope="session")

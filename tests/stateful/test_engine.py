@@ -29,7 +29,7 @@ from kairos import verbs
 from kairos.errors import Conflict, InvalidTransition
 from kairos.fsm.lifecycle import Status, Verb
 from kairos.testing import Clock
-from kairos.worker.flusher import open_keys
+from kairos.worker.commit import open_keys
 
 KEYS, NAMES = ("a", "b"), ("go", "stay")
 FEW = 100
