@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -37,20 +38,31 @@ class _Database:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.server: Server | None = None
+        self._process = os.getpid()
 
     def start(self) -> str:
         if self.settings.database_url is not None:
             return self.settings.database_url
+        self._notice_fork()
         if self.server is None:
             self.server = Server(self.settings.data)
             atexit.register(self.stop)  # an app that was opened by its first verb may never be closed
         return self.server.start()
 
     def stop(self) -> None:
+        self._notice_fork()
         if self.server is not None:
             atexit.unregister(self.stop)
             self.server.stop()
             self.server = None
+
+    def _notice_fork(self) -> None:
+        """A fork has its parent's server in its hands, and must not stop it by leaving."""
+        if self._process != os.getpid():
+            self._process, server, self.server = os.getpid(), self.server, None
+            if server is not None:
+                atexit.unregister(self.stop)
+                server.forget()
 
 
 class _App:
@@ -83,6 +95,7 @@ class Kairos(_App, AsyncFace):
     def __init__(self, url: str | None = None, **settings: Any) -> None:
         super().__init__(url, **settings)
         self._store: AsyncStore | None = None
+        self._opening: asyncio.Lock | None = None
         self._poker = Poker(self._send_pokes)
 
     async def __aenter__(self) -> Kairos:
@@ -98,16 +111,26 @@ class Kairos(_App, AsyncFace):
         """Connect, and check that schema and code fit; the embedded database is brought up to date."""
         if self._store is not None:
             return
+        opening = self._opening = (
+            self._opening or asyncio.Lock()
+        )  # made here: it belongs to the loop of today
+        async with opening:
+            if self._store is None:
+                self._store = await self._connect()
+                self._opening = None
+
+    async def _connect(self) -> AsyncStore:
         store = AsyncStore(await asyncio.to_thread(self._database.start), self.settings)
-        await store.open()
-        self._store = store
         try:
+            await store.open()
             if self.settings.database_url is None:
                 await store.migrate()
             await store.check()
         except BaseException:
-            await self.close()
+            await store.close()
+            await asyncio.to_thread(self._database.stop)
             raise
+        return store
 
     async def close(self) -> None:
         await self._poker.close()
@@ -195,6 +218,7 @@ class SyncKairos(_App, SyncFace):
         super().__init__(url, **settings)
         self._store: SyncStore | None = None
         self._opening = threading.Lock()
+        self._process = os.getpid()
 
     def __enter__(self) -> SyncKairos:
         self.open()
@@ -207,6 +231,7 @@ class SyncKairos(_App, SyncFace):
 
     def open(self) -> None:
         """Connect, and check that schema and code fit; the embedded database is brought up to date."""
+        self._notice_fork()
         with self._opening:
             if self._store is not None:
                 return
@@ -223,10 +248,19 @@ class SyncKairos(_App, SyncFace):
             self._store = store
 
     def close(self) -> None:
+        self._notice_fork()
         if self._store is not None:
             store, self._store = self._store, None
             store.close()
         self._database.stop()
+
+    def _notice_fork(self) -> None:
+        """A fork has its parent's connection in its hands, and must not talk on it; also a lock may be another's."""
+        if self._process != os.getpid():
+            self._process, self._opening = os.getpid(), threading.Lock()
+            if self._store is not None:
+                self._store.forget()
+                self._store = None
 
     def migrate(self) -> list[str]:
         """Bring the schema up to what this code needs; answers the names of the migrations applied."""

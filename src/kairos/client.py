@@ -19,7 +19,7 @@ from kairos.machine.reading import read_class, read_function
 from kairos.machine.registry import Registry
 from kairos.schedules import AsyncSchedules, Schedules, SyncSchedules
 from kairos.store.foreign import Execute
-from kairos.store.query import Query, Row, Verb, drive, drive_sync
+from kairos.store.query import HINTS, Query, Row, Verb, drive, drive_sync
 from kairos.store.rows import HistoryRow, Job, LogRow, Queue, SignalRow, WorkerRow
 from kairos.store.schedules import Calendars
 from kairos.verbs.alarms import Alarm
@@ -371,8 +371,10 @@ class AsyncOn(_Own, AsyncFace):
     """The verbs on someone's own async connection, inside its transaction."""
 
     async def _execute(self, query: Query) -> Sequence[Row]:
+        if query.name in HINTS and not self._hint:
+            return ()
         rows: Sequence[Row] = await self._on(self._sql[query.name], query.params)  # type: ignore[misc]
-        if query.pokes and self._hint:
+        if query.pokes:
             await self._execute(Query("notify_queues", (sorted(query.pokes),)))
         return rows
 
@@ -381,7 +383,9 @@ class SyncOn(_Own, SyncFace):
     """The verbs on someone's own sync connection, inside its transaction."""
 
     def _execute(self, query: Query) -> Sequence[Row]:
+        if query.name in HINTS and not self._hint:
+            return ()
         rows: Sequence[Row] = self._on(self._sql[query.name], query.params)  # type: ignore[assignment]
-        if query.pokes and self._hint:
+        if query.pokes:
             self._execute(Query("notify_queues", (sorted(query.pokes),)))
         return rows

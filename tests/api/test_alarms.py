@@ -137,6 +137,18 @@ async def test_a_webhook_is_made_listed_changed_tested_and_removed(
         assert (gone.status_code, gone.json()["error"]["code"]) == (404, "NOT_FOUND")
 
 
+async def test_a_test_that_cannot_be_answered_made_no_job(
+    app: Kairos, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook = (await http.post("/api/webhooks", json={"url": "https://example.com/"})).json()["webhook"]
+    read = app.store.sql["list_webhooks"]
+    with monkeypatch.context() as broken:  # it can be read until there is a job
+        jobs = "(select count(*) from kairos.gen_durable)"
+        broken.setitem(app.store.sql, "list_webhooks", f"select * from ({read}) w where 1 / (1 - {jobs}) = 1")
+        assert (await http.post(f"/api/webhooks/{hook['id']}/test")).status_code >= 500
+    assert await app.jobs() == []
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [

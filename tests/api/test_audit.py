@@ -87,19 +87,26 @@ async def test_an_origin_that_is_none_is_refused_and_put_down(http: httpx2.Async
     assert await rows(app) == [("anonymous", "signIn", None, 403)]
 
 
-async def test_sign_ins_that_fail_leave_one_row_and_one_that_counts_the_others(
+async def test_sign_ins_that_fail_leave_one_row_and_one_for_each_status_that_counts_the_others(
     served: Served, app: Kairos
 ) -> None:
-    for body in ({"key": "kr_0000_guess"}, {"key": "other"}, {"key": ""}, {}, {"wrong": 1}):
-        assert (await served.http.post("/api/session", json=body)).status_code in (401, 422)
-    for _ in range(3):
-        await served.http.post("/api/session", json={"key": "x"}, headers={"Origin": "http://elsewhere"})
+    asked: dict[int, list[str]] = {}
+    elsewhere = {"Origin": "http://elsewhere"}
+    tries = [{"key": "kr_0000_guess"}, {"key": "other"}, {"key": ""}, {}, {"wrong": 1}]
+    for body, headers in [(body, {}) for body in tries] + [({"key": "x"}, elsewhere)] * 3:
+        answer = await served.http.post("/api/session", json=body, headers=headers)
+        asked.setdefault(answer.status_code, []).append(answer.json()["requestId"])
+    assert {status: len(requests) for status, requests in asked.items()} == {401: 2, 422: 3, 403: 3}
     assert await rows(app) == [("anonymous", "signIn", None, 401)]
     await served.service.strangers.flush()
-    counted, first = await app.run(log.audit())
-    assert (first.details, counted.details) == ({"address": "127.0.0.1"}, {"address": "127.0.0.1", "more": 7})
+    first, *counted = reversed(await app.run(log.audit()))
+    assert (first.request_id, first.details) == (asked[401][0], {"address": "127.0.0.1"})
+    assert [(row.status, row.request_id, row.details) for row in counted] == [
+        (status, asked[status][-1], {"address": "127.0.0.1", "more": more})
+        for status, more in ((401, 1), (422, 3), (403, 3))
+    ]
     await served.http.post("/api/session", json={"key": "x"})
-    assert len(await rows(app)) == 3, "the next one begins anew"
+    assert len(await rows(app)) == 5, "the next one begins anew"
 
 
 async def test_strangers_from_everywhere_leave_no_more_rows_than_are_told_apart(
@@ -120,6 +127,30 @@ async def test_a_service_that_closes_puts_down_what_it_counted(served: Served, a
     for _ in range(3):
         await served.http.post("/api/session", json={"key": "x"})
     await served.service.close()
+    assert [row.details.get("more") for row in await app.run(log.audit())] == [2, None]
+
+
+async def test_a_service_that_closes_waits_for_the_rows_that_are_being_put_down(
+    served: Served, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        await served.http.post("/api/session", json={"key": "x"})
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    begin = served.service.ledger.begin
+
+    async def slowly(asked: log.Asked) -> int:
+        begun.set()
+        await go_on.wait()
+        return await begin(asked)
+
+    monkeypatch.setattr(served.service.ledger, "begin", slowly)
+    served.service.strangers._is_due()
+    await begun.wait()
+    closing = asyncio.create_task(served.service.close())
+    await app.run(log.audit())  # a way to the database and back: whoever does not wait is through by now
+    assert not closing.done()
+    go_on.set()
+    await closing
     assert [row.details.get("more") for row in await app.run(log.audit())] == [2, None]
 
 

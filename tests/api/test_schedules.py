@@ -233,6 +233,16 @@ async def test_a_trigger_makes_a_job_of_the_schedule(app: Kairos, http: httpx2.A
     assert (await app.get(told["id"])).input["token"] == "secret"
 
 
+async def test_a_trigger_that_cannot_be_answered_made_no_job(
+    app: Kairos, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await make(http)
+    with monkeypatch.context() as broken:
+        broken.setitem(app.store.sql, "read_jobs", "select cardinality($1::bigint[]) / 0")
+        assert (await http.post("/api/schedules/nightly/trigger")).status_code >= 500
+    assert await app.jobs() == []
+
+
 async def test_a_backfill_fires_the_past_once_and_its_ticks_are_listed_page_by_page(
     http: httpx2.AsyncClient,
 ) -> None:

@@ -124,7 +124,8 @@ def test_a_watched_process_that_is_killed_leaves_the_server_to_those_who_use_it(
 ) -> None:
     watched = user(data, "watched")
     watched.url()
-    with Server(data) as server, psycopg.connect(server.url()) as connection:
+    other = user(data)
+    with psycopg.connect(other.url()) as connection:
         before = postmaster(data)
         watched.kill()
         monkeypatch.setattr(bystander, "PATIENCE", 0.5)
@@ -132,7 +133,8 @@ def test_a_watched_process_that_is_killed_leaves_the_server_to_those_who_use_it(
         bystander.main()  # as the one that was left behind does, which tries for longer
         assert connection.execute("select 1").fetchone() == (1,)
         assert postmaster(data) == before
-    until(lambda: not processes(data))
+    other.kill()
+    until(lambda: not processes(data))  # by the one that was left behind: there is nobody else to do it
 
 
 def test_a_watched_process_that_leaves_in_good_order_leaves_nobody_behind(data: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +13,9 @@ import pytest
 from tests.face.actions import register
 from tests.places import temporary_directory
 
+import kairos.app
 from kairos import Kairos, SyncKairos
+from kairos.store.pool import AsyncStore
 from kairos.testing import drain
 
 
@@ -45,3 +50,53 @@ def test_its_place_is_a_directory_of_the_project(folder: Path) -> None:
         assert app.jobs() == []
         assert app.settings.database_url is None
     assert (folder / ".kairos").is_dir()
+
+
+FORKS = """
+import os, sys
+from kairos import SyncKairos
+
+app = SyncKairos(data="data")
+
+@app.job
+def greet(n: int) -> int:
+    return n
+
+greet.enqueue(n=1)
+for leaves in (lambda: sys.exit(0), lambda: (greet.enqueue(n=2), sys.exit(0)), lambda: (app.close(), sys.exit(0))):
+    if (child := os.fork()) == 0:
+        leaves()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    greet.enqueue(n=3)
+print(sorted(job.input["n"] for job in app.jobs()))
+"""
+
+
+def test_a_fork_that_leaves_does_not_stop_the_server_of_its_parent(folder: Path) -> None:
+    (folder / "forks.py").write_text(FORKS)
+    done = subprocess.run(
+        [sys.executable, "forks.py"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "[1, 2, 3, 3, 3]\n"), done.stderr
+    assert not (folder / "data" / "postgres" / "postmaster.pid").exists()
+
+
+async def test_verbs_that_meet_at_an_app_not_yet_open_open_it_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[AsyncStore] = []
+
+    class Counted(AsyncStore):
+        async def open(self) -> None:
+            made.append(self)
+            await super().open()
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(kairos.app, "AsyncStore", Counted)
+    app = Kairos(data=folder / "data")
+    register(app)
+    try:
+        jobs = await asyncio.gather(*(app.action("echo").enqueue(n) for n in range(8)))
+        assert len({job.id for job in jobs}) == 8 and len(set(made)) == 1
+    finally:
+        await app.close()

@@ -169,15 +169,27 @@ async def test_a_schedule_takes_no_policy(app: Kairos) -> None:
     assert refused.value.field == "retry"
 
 
-async def test_a_row_whose_policy_cannot_be_read_ends_by_name(app: Kairos) -> None:
-    """Whoever wrote it: the job fails and says so, and its worker goes on."""
+@pytest.mark.parametrize(
+    ("stored", "shown", "code"),
+    [
+        ({"attempts": 0}, None, "BAD_DEFINITION"),
+        ({"attempts": 3, "base": "soon"}, None, "INVALID"),
+        ({"attempts": 3, "factor": {}}, None, "TypeError"),
+        ({"attempts": 3, "whim": 1}, Backoff(attempts=3), "TypeError"),
+        ([1], None, "TypeError"),
+        (None, None, "TypeError"),
+    ],
+    ids=["never", "no length", "no number", "newer", "list", "null"],
+)
+async def test_a_row_whose_policy_cannot_be_read_ends_by_name_and_is_shown_all_the_same(
+    app: Kairos, stored: Any, shown: Backoff | None, code: str
+) -> None:
+    """Whoever wrote it: the job fails and says so, its worker goes on, and so does every list that holds it."""
     job = await failing(app, retry=Backoff(attempts=2, **AT_ONCE)).enqueue()
     async with app.store.connection() as connection:
-        broken = json.dumps({"attempts": 0})
+        broken = json.dumps(stored)
         await connection.execute("update kairos.gen_durable set retry = $1::text::jsonb", broken)
+    assert (await app.get(job.id)).retry == shown
     await drain(app)
-    async with app.store.connection() as connection:
-        ended = await connection.fetchrow(
-            "select status, error_code from kairos.gen_durable where id = $1", job.id
-        )
-    assert tuple(ended) == ("failed", "BAD_DEFINITION")
+    (ended,) = await app.jobs()
+    assert (ended.state, ended.error_code, ended.retry) == ("failed", code, shown)

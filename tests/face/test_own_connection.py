@@ -93,7 +93,9 @@ async def test_a_commit_tells_the_workers_and_nothing_else_does(
     await ear.add_listener("kairos", lambda *told: heard.put_nowait(told[3]))
     echo = app.action("echo")
     async with KINDS[kind](database) as own:
-        await settle(app.on(own.connection, hint=False).enqueue(echo.options(queue="untold").call()))
+        untold = app.on(own.connection, hint=False)
+        later = await settle(untold.enqueue(echo.options(queue="untold", delay=60).call()))
+        await settle(untold.run_now(later.id))
         await settle(own.commit())
     async with KINDS[kind](database) as own:
         await settle(app.on(own.connection).enqueue(echo.options(queue="undone").call()))

@@ -12,9 +12,10 @@ from tests.face.actions import in_state
 
 from kairos import JobState, Kairos, documents
 from kairos.cli.queues import count
-from kairos.errors import BadRequest
+from kairos.errors import BadRequest, NotFound
 from kairos.testing import drain
 from kairos.verbs import edit, queue
+from kairos.verbs.queue import queues
 from kairos.verbs.stats import stats
 
 
@@ -108,6 +109,57 @@ async def test_a_backlog_is_counted_so_far_and_no_further_and_hides_no_other_que
     assert (seen.states["pending"], seen.at_least) == (1001, ("scheduled", "pending"))
     assert documents.queue(busy)["atLeast"] == list(busy.at_least)
     assert (count(busy, "pending"), count(small, "pending")) == ("1000+", "1")
+
+
+# Jobs of a queue, in the order in which all jobs of their kind would be read: by action, key or lease.
+FILLED = """
+insert into kairos.gen_durable
+  (fsm, step, queue, eligible_at, partition_key, held, inserted_at, updated_at)
+select $1, 'run', $1, now() + case when n % 2 = 0 and $3 then interval '1 h' else '-1 h' end,
+  case when $3 then $1 end, $3, now(), now()
+from generate_series(1, $2::int) n
+"""
+CLAIMED = """
+update kairos.gen_durable set status = 'executing', lease = 1, started_at = now(), locked_by = 'w',
+  lease_expires_at = now() + case queue when 'a' then interval '1 h' else '2 h' end
+"""
+PARKED = """
+update kairos.gen_durable set status = 'awaiting_signal', locked_by = null, lease_expires_at = null, awaits = '{go}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "counts", "at_least"),
+    [
+        ([CLAIMED, PARKED], {"waiting": 1000}, ["waiting"]),
+        ([CLAIMED], {"running": 2200}, []),
+        ([], {"pending": 1000, "scheduled": 1000}, ["pending", "scheduled"]),
+    ],
+    ids=["waiting", "running", "held"],
+)
+async def test_a_backlog_of_what_is_in_no_line_hides_no_other_queue_either(
+    app: Kairos,
+    monkeypatch: pytest.MonkeyPatch,
+    moves: list[str],
+    counts: dict[str, int],
+    at_least: list[str],
+) -> None:
+    monkeypatch.setattr(sys.modules["kairos.verbs.queue"], "MOST_COUNTED", 1000)
+    async with app.store.connection() as connection:
+        for name, jobs in (("a", 2200), ("b", 1)):
+            await connection.execute(FILLED, name, jobs, not moves)
+        for move in moves:
+            await connection.execute(move)
+    full, small = await app.queues()
+    assert (full.name, {state: getattr(full, state) for state in counts}) == ("a", counts)
+    assert sorted(full.at_least) == at_least
+    assert (small.name, small.at_least) == ("b", ())
+    assert small.scheduled + small.pending + small.running + small.waiting == 1
+    assert [await app.run(queue(name)) for name in ("a", "b")] == [full, small]
+    assert await app.run(queues(after="a", limit=1)) == [small]
+    for name in ("0", "ab", "c"):
+        with pytest.raises(NotFound):
+            await app.run(queue(name))
 
 
 @pytest.mark.parametrize("name", ["", None, 5, "a\x00b", "\ud800"])

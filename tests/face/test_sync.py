@@ -144,9 +144,14 @@ def test_a_fork_makes_a_connection_of_its_own_and_leaves_its_parents_alone(datab
             try:
                 greet.enqueue(n=1)
                 code = 0 if app.store.open().info.backend_pid != backend else 2
+                app.close()
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        if (another := os.fork()) == 0:
+            app.close()  # what it never opened
+            os._exit(0)
+        os.waitpid(another, 0)
         assert greet.enqueue(n=2).is_new
         assert app.store.open().info.backend_pid == backend
         assert sorted(job.input["n"] for job in app.jobs()) == [1, 2]

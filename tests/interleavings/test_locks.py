@@ -158,6 +158,22 @@ from (values ('first', interval '20 minutes'), ('second', interval '10 minutes')
 """
 
 
+async def test_outcomes_and_a_cancel_of_the_same_jobs_do_not_deadlock(jobs, every_order):
+    async def prepare():
+        ids = [await jobs.enqueue() for _ in range(3)]
+        first, second, third = sorted(await jobs.worker().pick(), key=lambda claim: claim.id)
+        return {
+            "holder": delivers(third.id, "hello"),
+            "outcomes": commits("w1", *map(done, (second, third, first))),
+            "client": sends("cancel_jobs", ids[:2], None, None),
+        }
+
+    async def check(result):
+        assert result.answers["outcomes"] == 3
+
+    assert await every_order(prepare, check) > 10
+
+
 @pytest.mark.parametrize("backwards", [False, True])
 async def test_a_ticker_and_the_outcomes_of_the_jobs_it_cancels_do_not_deadlock(jobs, every_order, backwards):
     """The schedule that is due first has the younger job."""

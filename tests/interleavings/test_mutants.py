@@ -8,6 +8,8 @@ from tests.interleavings.stepping import COMMIT
 from tests.interleavings.test_locks import large_table
 from tests.rig import done, park
 
+from kairos.worker import flusher
+
 __all__ = ["large_table"]
 
 REPLIES = "exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)"
@@ -44,10 +46,19 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-async def test_what_is_broken_is_found(jobs, orders, every_order, name):
+async def test_what_is_broken_is_found(jobs, orders, every_order, monkeypatch, name):
+    monkeypatch.setattr(flusher, "by_id", list)  # what a statement itself sees to
     statement, whole, broken, suite, *params = MUTANTS[name]
     assert orders.sql[statement].count(whole) >= 1
     orders.sql[statement] = orders.sql[statement].replace(whole, broken)
     with pytest.raises(AssertionError) as found:
         await suite(jobs, every_order, *params)
     assert any(note.startswith("in the order: ") for note in found.value.__notes__)
+
+
+async def test_outcomes_in_the_order_they_came_are_found_out_by_who_cancels_many(
+    jobs, every_order, monkeypatch
+):
+    monkeypatch.setattr(flusher, "by_id", list)
+    with pytest.raises(AssertionError):
+        await test_locks.test_outcomes_and_a_cancel_of_the_same_jobs_do_not_deadlock(jobs, every_order)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.remote.conftest import Told
 
 from kairos import Backoff, Kairos
+from kairos.api.answer import answer
 
 pytestmark = pytest.mark.usefixtures("served")
 
@@ -31,6 +34,19 @@ async def test_a_list_of_many_pages_is_answered_whole(kairos: Told, app: Kairos,
     found = await kairos.ask(lambda kairos: getattr(kairos, noun)(*about))
     names = [getattr(each, "id", None) or each.name for each in found]
     assert len(set(names)) == len(names) == MANY + (noun == "queues")
+
+
+async def test_a_list_of_a_service_that_knows_no_pages_is_whole(
+    kairos: Told, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def older(request: Any, document: dict[str, Any]) -> Any:
+        return answer(request, {name: each for name, each in document.items() if name != "nextCursor"})
+
+    await app.pause("q")
+    monkeypatch.setattr("kairos.api.routes.queues.answer", older)
+    monkeypatch.setattr("kairos.api.routes.jobs.answer", older)
+    assert [queue.name for queue in await kairos.ask(lambda kairos: kairos.queues())] == ["q"]
+    assert await kairos.all(lambda kairos: kairos.jobs()) == []
 
 
 async def test_a_job_carries_its_own_policy(kairos: Told, app: Kairos) -> None:

@@ -54,6 +54,15 @@ async def test_what_a_step_in_a_process_raises_comes_back_under_its_own_name(app
     assert [job.error_code for job in jobs] == codes
 
 
+async def test_what_a_step_in_a_process_told_last_is_kept_also_if_it_raises(app):
+    jobs = await run(app, *(crunch.tell.call(how=how) for how in ("value", "odd")))
+    assert [(job.state, job.error_code) for job in jobs] == [
+        ("failed", "ValueError"),
+        ("failed", "STEP_ERROR"),
+    ]
+    assert [job.progress for job in jobs] == [{"done": 3, "total": 4}] * 2
+
+
 async def test_an_error_or_an_answer_that_cannot_travel_is_told_in_words(app):
     odd, stop, unstorable = await run(
         app,

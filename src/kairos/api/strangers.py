@@ -1,4 +1,4 @@
-"""Refusals of those whom nobody knows, in the audit log: a row for the first, and one a minute for the rest."""
+"""Refusals of those whom nobody knows, in the audit log: a row for the first, and a few a minute for the rest."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ ELSEWHERE = "elsewhere"
 
 
 @dataclass(slots=True)
-class _Tries:
-    asked: Asked
+class _Counted:
+    """Refusals that were answered alike, all but the last one known by their number alone."""
+
+    last: Asked
     more: int = 0
 
 
@@ -33,7 +35,8 @@ class Strangers:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._tries: dict[str, _Tries] = {}
+        self._tries: dict[str, dict[tuple[str, int | None], _Counted]] = {}
+        self._flushing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
 
@@ -41,22 +44,29 @@ class Strangers:
         """Put down or count one refusal. They are refused all the same if it cannot be put down."""
         place = address if address in self._tries or len(self._tries) < MOST_ADDRESSES else ELSEWHERE
         if (known := self._tries.get(place)) is not None:
-            known.more += 1
+            alike = known.setdefault((asked.verb, asked.status), _Counted(asked))
+            alike.last = asked
+            alike.more += 1
             return
-        self._tries[place] = _Tries(asked)
+        self._tries[place] = {}
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(WINDOW, self._is_due)
         await self._put_down(asked, {**(asked.details or {}), "address": place})
 
     async def flush(self) -> None:
-        """Put down how many more there were, and begin anew."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        tries, self._tries = self._tries, {}
-        for place, each in tries.items():
-            if each.more:
-                await self._put_down(each.asked, {"address": place, "more": each.more})
+        """Put down how many more there were, a row for each status they were answered with, and begin anew.
+
+        Each such row names the request that was the last of those it counts. Once this returns, no such row is
+        under way any more.
+        """
+        async with self._flushing:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            tries, self._tries = self._tries, {}
+            for place, counted in tries.items():
+                for each in counted.values():
+                    await self._put_down(each.last, {"address": place, "more": each.more})
 
     def _is_due(self) -> None:
         self._writing = asyncio.create_task(self.flush())

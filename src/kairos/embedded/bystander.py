@@ -35,6 +35,10 @@ class Bystander:
         finally:
             os.close(reading)
 
+    def forget(self) -> None:
+        """In a fork: let go of our copy of the pipe, whose end must be the end of our parent."""
+        os.close(self._writing)
+
     def dismiss(self) -> None:
         """The server was left in good order: nothing is to be done."""
         with suppress(BrokenPipeError):  # somebody ended it

@@ -38,6 +38,10 @@ class Watcher:
         finally:
             os.close(reading)
 
+    def forget(self) -> None:
+        """In a fork: let go of our copy of the pipe, whose end must be the end of our parent."""
+        os.close(self._writing)
+
     def finish(self) -> None:
         """Let it clean up now, and wait until it has."""
         os.close(self._writing)

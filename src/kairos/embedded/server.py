@@ -107,6 +107,14 @@ class Server:
             self._bystander.dismiss()
             self._bystander = None
 
+    def forget(self) -> None:
+        """In a fork: let go of what is our parent's, who goes on with it. Closing a copy of a file unlocks nothing."""
+        self._users.release()
+        for each in (self._watcher, self._bystander):
+            if each is not None:
+                each.forget()
+        self._watcher = self._bystander = None
+
     def stop_unused(self) -> bool:
         """Stop the server if nobody uses it, and return whether that is so."""
         if not self.data.exists():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import random
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
 
 from kairos.durations import Duration, duration
-from kairos.errors import BadDefinition
+from kairos.errors import BadDefinition, KairosError
 from kairos.machine.outcome import Replay, Stop
 
 
@@ -73,3 +73,17 @@ class Backoff:
 def read_policy(stored: str | None) -> Backoff | None:
     """The policy that a job carries; None where it is left to its machine."""
     return None if stored is None else Backoff(**json.loads(stored))
+
+
+def shown_policy(stored: Any) -> Backoff | None:
+    """What can be shown of a policy that others wrote, newer ones among them; None where it cannot be read at all.
+
+    Whoever is to follow it reads it by `read_policy`, which refuses what it does not know.
+    """
+    if not isinstance(stored, dict):
+        return None
+    known = {field.name for field in fields(Backoff)}
+    try:
+        return Backoff(**{name: value for name, value in stored.items() if name in known})
+    except (KairosError, TypeError, ValueError, OverflowError):
+        return None

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter
 
 from kairos.fsm.lifecycle import JobState
-from kairos.machine.backoff import Backoff
+from kairos.machine.backoff import shown_policy
 from kairos.store.rows import HistoryRow, Job, LogRow, Queue, SignalRow, WorkerRow
 from kairos.store.schedules import Schedule, Tick
 from kairos.verbs.alarms import Alarm
@@ -54,7 +54,7 @@ def job(document: Document, *, is_new: bool = True) -> Job:
         expires_at=instant(document["expiresAt"]),
         cancel_requested_at=instant(document["cancelRequestedAt"]),
         cancel_reason=document["cancelReason"],
-        retry=None if document.get("retry") is None else Backoff(**document["retry"]),
+        retry=shown_policy(document.get("retry")),
         retry_of=document["retryOf"],
         reply_to=document["replyTo"],
         schedule=document["schedule"],

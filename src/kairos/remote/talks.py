@@ -78,7 +78,7 @@ class Talks(ABC):
         while True:
             document = yield from ask(Ask("GET", path, params, again=True), self._tries)
             whole += [read(each) for each in document[noun]]
-            if (cursor := document["nextCursor"]) is None:
+            if (cursor := document.get("nextCursor")) is None:
                 return whole
             params = {"cursor": cursor}
 
@@ -87,7 +87,7 @@ class Talks(ABC):
             document = yield from ask(Ask("GET", path, params, again=True), self._tries)
             for each in document[noun]:
                 yield Item(read(each))
-            if (cursor := document["nextCursor"]) is None:
+            if (cursor := document.get("nextCursor")) is None:
                 return
             params = {**params, "cursor": cursor}
 

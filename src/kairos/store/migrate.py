@@ -15,6 +15,7 @@ import asyncpg
 import psycopg
 
 from kairos.errors import MigrationBlocked, SchemaMismatch
+from kairos.store.faults import RETRYABLE
 from kairos.store.query import drive, drive_sync, in_schema
 
 # Two migrators at once: the second waits here and then finds nothing left to do.
@@ -23,6 +24,11 @@ _LOCK = 0x6B6169726F73
 # and tries again after each of these pauses.
 LOCK_TIMEOUT = timedelta(seconds=2)
 PAUSES: tuple[float, ...] = (0.5, 1, 2, 4, 5, 5, 5, 5, 5, 5)
+_HELD_UP: tuple[type[BaseException], ...] = (
+    asyncpg.LockNotAvailableError,
+    psycopg.errors.LockNotAvailable,
+    *RETRYABLE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ class _Run:
     asks: bool = False
 
 
-_Script: TypeAlias = Generator[_Run, Any, list[str]]
+_Script: TypeAlias = Generator[_Run, Any, str | None]
 
 
 def migrations(schema: str = "kairos") -> tuple[Migration, ...]:
@@ -62,30 +68,40 @@ async def migrate(
     connection: asyncpg.Connection, schema: str = "kairos", *, audit_retention: timedelta | None = None
 ) -> list[str]:
     """Bring the schema up on a connection of its own; answers the names of what it applied."""
-    for pause in (*PAUSES, None):
+    applied: list[str] = []
+    pauses = iter(PAUSES)
+    while True:
         try:
             async with connection.transaction():
-                return await drive(_script(schema, audit_retention), partial(_run, connection))
-        except asyncpg.LockNotAvailableError as error:
-            if pause is None:
-                raise _blocked(await connection.fetchrow(_blocker(schema))) from error
+                name = await drive(_script(schema, audit_retention), partial(_run, connection))
+        except _HELD_UP as error:
+            if (pause := next(pauses, None)) is None:
+                raise _blocked(applied, await connection.fetchrow(_blocker(schema))) from error
             await asyncio.sleep(pause)
-    raise AssertionError("unreachable")
+            continue
+        if name is None:
+            return applied
+        applied.append(name)
 
 
 def migrate_sync(
     connection: psycopg.Connection[Any], schema: str = "kairos", *, audit_retention: timedelta | None = None
 ) -> list[str]:
     """`migrate` over psycopg."""
-    for pause in (*PAUSES, None):
+    applied: list[str] = []
+    pauses = iter(PAUSES)
+    while True:
         try:
             with connection.transaction():
-                return drive_sync(_script(schema, audit_retention), partial(_run_sync, connection))
-        except psycopg.errors.LockNotAvailable as error:
-            if pause is None:
-                raise _blocked(connection.execute(_blocker(schema).encode()).fetchone()) from error
+                name = drive_sync(_script(schema, audit_retention), partial(_run_sync, connection))
+        except _HELD_UP as error:
+            if (pause := next(pauses, None)) is None:
+                raise _blocked(applied, connection.execute(_blocker(schema).encode()).fetchone()) from error
             time.sleep(pause)
-    raise AssertionError("unreachable")
+            continue
+        if name is None:
+            return applied
+        applied.append(name)
 
 
 async def _run(connection: asyncpg.Connection, run: _Run) -> Any:
@@ -98,21 +114,25 @@ def _run_sync(connection: psycopg.Connection[Any], run: _Run) -> Any:
 
 
 def _script(schema: str, audit_retention: timedelta | None) -> _Script:
-    """All that one transaction does. Other migrators are waited for as long as they take: nobody waits behind that."""
+    """One transaction: the next migration, whose name it answers, or where there is none left the settings.
+
+    Each by itself, so that a table that one has locked is not kept from the workers while another builds its
+    indexes. Other migrators are waited for as long as they take: nobody waits behind that.
+    """
+    yield _Run("set local lock_timeout = 0")
     yield _Run(f"select pg_advisory_xact_lock({_LOCK})")
     yield _Run(f"set local lock_timeout = {LOCK_TIMEOUT // timedelta(milliseconds=1)}")
     yield _Run(_bookkeeping(schema))
-    applied = []
     for migration in pending((yield _Run(_version(schema), asks=True)), schema):
         yield _Run(migration.sql)
         yield _Run(_record(migration, schema))
-        applied.append(migration.name)
+        return migration.name
     if audit_retention is not None:
         seconds = int(audit_retention.total_seconds())
         kept = f"select extract(epoch from {schema}.audit_retention())::bigint"  # noqa: S608 (a checked name)
         if (yield _Run(kept, asks=True)) != seconds:
             yield _Run(_keep_audit(schema, seconds))
-    return applied
+    return None
 
 
 def pending(found: int, schema: str = "kairos") -> Iterator[Migration]:
@@ -170,12 +190,12 @@ def _keep_audit(schema: str, seconds: int) -> str:
 
 
 def _blocker(schema: str) -> str:
-    """Whose transaction is the oldest of those that have a table of the schema locked."""
+    """Whose transaction is the oldest of those that have a table of the schema locked, in whatever way."""
     return f"""
         select a.pid, coalesce(nullif(a.application_name, ''), a.usename::text, '?') as who, coalesce(a.state, '?'),
           extract(epoch from clock_timestamp() - a.xact_start)::bigint, min(c.relname)
         from pg_locks l
-        join pg_class c on c.oid = l.relation and c.relnamespace = '{schema}'::regnamespace
+        join pg_class c on c.oid = l.relation and c.relkind = 'r' and c.relnamespace = to_regnamespace('{schema}')
         join pg_stat_activity a on a.pid = l.pid
         where l.granted and l.database = (select d.oid from pg_database d where d.datname = current_database())
           and a.pid <> pg_backend_pid()
@@ -183,15 +203,17 @@ def _blocker(schema: str) -> str:
         order by a.xact_start limit 1"""  # noqa: S608 (a checked name)
 
 
-def _blocked(holder: Sequence[Any] | None) -> MigrationBlocked:
+def _blocked(applied: Sequence[str], holder: Sequence[Any] | None) -> MigrationBlocked:
+    done = f"after {applied[-1]}" if applied else "and nothing was changed"
     if holder is None:
         return MigrationBlocked(
-            "The migration changed nothing: some other transaction kept its tables locked; look for it in "
+            f"The migration stopped, {done}: some other transaction kept its tables locked; look for it in "
             "pg_stat_activity, end it, and run `kairos migrate` again."
         )
     pid, who, state, seconds, table = holder
     age = "for a time unknown" if seconds is None else f"for {seconds} s"
     return MigrationBlocked(
-        f"The migration changed nothing: pid {pid} ({who}, {state}) has {table} locked, in a transaction open {age}; "
-        f"let it end, or end it with `select pg_terminate_backend({pid})`, and run `kairos migrate` again."
+        f"The migration stopped, {done}: other transactions kept its tables locked. The oldest that uses them is pid "
+        f"{pid} ({who}, {state}), on {table}, open {age}; let it end, or end it with "
+        f"`select pg_terminate_backend({pid})`, and run `kairos migrate` again."
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ from psycopg.rows import dict_row
 from kairos.config import Settings
 from kairos.store import migrate
 from kairos.store.faults import RETRYABLE, UNAVAILABLE, UNREACHABLE, no_standby, unavailable, unreachable
-from kairos.store.query import Query, Row, Verb, drive, statements
+from kairos.store.query import HINTS, Query, Row, Verb, drive, statements
 
 T = TypeVar("T")
 
@@ -32,7 +31,9 @@ _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit
 
 # Our statements are short: one without an answer for so long went into a network that lost it.
 PATIENCE = 60.0
-# Of the primary there is now: asked on every new connection, since a failover may lead to one that waits for nobody.
+# Of the primary there is now: asked on every new connection, since a failover may lead to one that waits for nobody,
+# and again after so many seconds, since whoever manages it may turn it off.
+_TRUSTED = 5.0
 _WAITS_FOR_STANDBY = """
 select current_setting('synchronous_standby_names') <> ''
   and current_setting('synchronous_commit') not in ('off', 'local')
@@ -42,8 +43,6 @@ _READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_on
 _FAREWELL = 5.0
 # A deadlock is a bug to be counted, but never one to lose work over.
 _TRIES = 5
-# A NOTIFY inside a transaction that inserts would make all commits wait for each other.
-HINTS = frozenset({"notify_queues", "notify_cancel"})
 
 
 async def _keep_session(_: asyncpg.Connection) -> None:
@@ -59,6 +58,7 @@ class AsyncStore:
         self.sql = statements(settings.schema)
         self._pool: asyncpg.Pool | None = None
         self._hasty: asyncpg.Connection | None = None
+        self._inspected = 0.0
         self._haste = asyncio.Lock()  # several workers may share an app
 
     async def open(self) -> None:
@@ -69,7 +69,7 @@ class AsyncStore:
                 self.url,
                 min_size=1,
                 max_size=self.settings.pool_size,
-                init=self._inspect,
+                init=self._inspect if self.settings.require_standby else None,
                 reset=_keep_session,
                 command_timeout=PATIENCE,
                 **self._options(),
@@ -91,21 +91,31 @@ class AsyncStore:
                 each.terminate()
 
     async def _inspect(self, connection: asyncpg.Connection) -> None:
-        if self.settings.require_standby and not await connection.fetchval(_WAITS_FOR_STANDBY):
+        if not await connection.fetchval(_WAITS_FOR_STANDBY):
             raise no_standby()
+        self._inspected = time.monotonic()
 
     async def connect(self, url: str | None = None) -> asyncpg.Connection:
         """A connection of one's own, outside the pool."""
         try:
-            return await asyncpg.connect(url or self.url, **self._options())
+            connection = await asyncpg.connect(url or self.url, **self._options())
         except UNREACHABLE as error:
             raise unreachable(error) from error
+        if self.settings.require_standby:
+            try:
+                await self._inspect(connection)
+            except BaseException:
+                connection.terminate()
+                raise
+        return connection
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[asyncpg.Connection]:
         await self.open()
         assert self._pool is not None
         async with self._pool.acquire() as connection:
+            if self.settings.require_standby and time.monotonic() - self._inspected > _TRUSTED:
+                await self._inspect(connection)
             yield connection
 
     @asynccontextmanager
@@ -216,23 +226,32 @@ class AsyncStore:
 
 
 class SyncStore:
-    """One psycopg connection that runs `Query` values: threads take turns on it, and a fork makes its own."""
+    """One psycopg connection that runs `Query` values; threads take turns on it."""
 
     def __init__(self, url: str, settings: Settings) -> None:
         self.url = url
         self.settings = settings
         self.sql = statements(settings.schema)
         self._connection: psycopg.Connection | None = None
-        self._process = os.getpid()
+        self._inspected = 0.0
         self._opening = threading.Lock()
 
     def open(self) -> psycopg.Connection:
         with self._opening:
-            if self._process != os.getpid():
-                self._process, self._connection = os.getpid(), None  # it is our parent's, who goes on with it
             if self._connection is None or self._connection.closed:
                 self._connection = self.connect()
+            if self.settings.require_standby and time.monotonic() - self._inspected > _TRUSTED:
+                self._inspect(self._connection)
             return self._connection
+
+    def forget(self) -> None:
+        """Let go of a connection that is our parent's, without a word to Postgres: it goes on with it."""
+        self._connection = None
+
+    def _inspect(self, connection: psycopg.Connection) -> None:
+        if not self._value(connection, _WAITS_FOR_STANDBY):
+            raise no_standby()
+        self._inspected = time.monotonic()
 
     def close(self) -> None:
         if self._connection is not None:
@@ -248,9 +267,12 @@ class SyncStore:
             raise unreachable(error) from error
         if not self.settings.prepare:
             connection.prepare_threshold = None
-        if self.settings.require_standby and not self._value(connection, _WAITS_FOR_STANDBY):
-            connection.close()
-            raise no_standby()
+        if self.settings.require_standby:
+            try:
+                self._inspect(connection)
+            except BaseException:
+                connection.close()
+                raise
         return connection
 
     @contextmanager
@@ -281,13 +303,17 @@ class SyncStore:
             return cursor.fetchall() if cursor.description else []
 
     def migrate(self) -> list[str]:
-        connection = self.open()
+        connection = (
+            self.connect()
+        )  # its own: what other threads commit on ours is not to end with a rollback of this
         try:
             return migrate.migrate_sync(
                 connection, self.settings.schema, audit_retention=self.settings.audit_retention
             )
         except UNAVAILABLE as error:
             raise unavailable(error) from error
+        finally:
+            connection.close()
 
     def check(self) -> None:
         """Refuse to work on a schema this code was not written for, or on a standby or otherwise read-only."""

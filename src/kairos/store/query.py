@@ -34,6 +34,10 @@ class Pause:
     seconds: float
 
 
+# Statements that only tell others. A NOTIFY inside a transaction that inserts makes such commits wait for each other:
+# in our own they are sent once it is committed.
+HINTS = frozenset({"notify_queues", "notify_cancel"})
+
 # A verb is a generator of statements: it yields what to run, is sent the rows, and returns its answer.
 # One source for async, sync and people's own connections; each of those is a small runner.
 Verb: TypeAlias = Generator[Query | Pause, Sequence[Row], T]

@@ -10,7 +10,7 @@ from typing import Any
 
 from kairos.errors import BadRequest, InvalidTransition
 from kairos.fsm.lifecycle import TERMINAL, JobState, can, can_transition
-from kairos.machine.backoff import Backoff, read_policy
+from kairos.machine.backoff import Backoff, shown_policy
 from kairos.store.query import Row
 
 
@@ -230,7 +230,7 @@ def job(row: Row) -> Job:
         expires_at=row["expires_at"],
         cancel_requested_at=row["cancel_requested_at"],
         cancel_reason=row["cancel_reason"],
-        retry=read_policy(row["retry"]),
+        retry=shown_policy(_loads(row["retry"])),
         retry_of=row["retry_of"],
         reply_to=row["reply_to"],
         schedule=row["schedule"],

@@ -20,7 +20,7 @@ from typing import IO, Any
 from kairos.action import Action
 from kairos.errors import StepError
 from kairos.machine.context import Context, Signal, tell
-from kairos.machine.definition import Machine
+from kairos.machine.definition import Machine, Step
 from kairos.worker.capture import captured
 from kairos.worker.processes import MAIN
 
@@ -67,10 +67,11 @@ class Answers:
 
 
 def _run(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
+    ctx: Context[Any] | None = None
     try:
         machine = _machine(tuple(request["path"]), request["module"], request["main"], request["action"])
         step = machine.steps[request["step"]]
-        ctx: Context[Any] = Context(
+        ctx = Context(
             **request["context"],
             step=step.name,
             state=machine.load(request["state"]),
@@ -78,13 +79,18 @@ def _run(request: dict[str, Any], answers: Answers) -> dict[str, Any]:
             runtime=answers,
             hide=request["hide"],
         )
-        arguments = dict(ctx.state) if machine.plain else {}
-        keep = captured(lambda stream, line: tell(ctx, "info", line, stream=stream))
-        with keep if step.capture else nullcontext():
-            value = step.call(*((ctx,) if machine.takes_context else ()), **arguments)
+        value = _call(machine, step, ctx)
     except BaseException as error:  # noqa: BLE001 (it travels back to the worker, whatever it is)
-        return {"value": None, "error": error, "taken": [], "spawned": [], "told": None}
+        told = None if ctx is None else ctx.told
+        return {"value": None, "error": error, "taken": [], "spawned": [], "told": told}
     return {"value": value, "error": None, "taken": ctx.taken, "spawned": ctx.spawned, "told": ctx.told}
+
+
+def _call(machine: Machine, step: Step, ctx: Context[Any]) -> Any:
+    arguments = dict(ctx.state) if machine.plain else {}
+    keep = captured(lambda stream, line: tell(ctx, "info", line, stream=stream))
+    with keep if step.capture else nullcontext():
+        return step.call(*((ctx,) if machine.takes_context else ()), **arguments)
 
 
 @cache
@@ -114,7 +120,9 @@ def _encode(answer: dict[str, Any]) -> bytes:
     except Exception as error:  # noqa: BLE001 (user values may refuse in any way)
         said = answer["error"] if answer["error"] is not None else error
         plain = StepError(f"{type(said).__name__}: {_words(said)}")
-        body = pickle.dumps({"value": None, "error": plain, "taken": [], "spawned": [], "told": None})
+        body = pickle.dumps(
+            {"value": None, "error": plain, "taken": [], "spawned": [], "told": answer["told"]}
+        )
     return body
 
 

@@ -114,7 +114,7 @@ class Flusher(Loop):
             if settlement.claim.id in seen:
                 break
             seen.add(settlement.claim.id)
-        self._under_way, self._waiting = self._waiting[: len(seen)], self._waiting[len(seen) :]
+        self._under_way, self._waiting = by_id(self._waiting[: len(seen)]), self._waiting[len(seen) :]
 
     def _refused(self, error: BaseException) -> None:
         """One outcome that Postgres will not take must not keep the others from being committed."""
@@ -217,6 +217,11 @@ class Flusher(Loop):
         claim.due = None
         self._leases.hold(claim)
         self._go_on(claim)
+
+
+def by_id(batch: list[Settlement]) -> list[Settlement]:
+    """In the order in which everybody locks: one who cancels many may want the same rows."""
+    return sorted(batch, key=lambda settlement: settlement.claim.id)
 
 
 def _brings_work(settlement: Settlement) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from kairos import Context, Done, Kairos, Next, step
+from kairos import Backoff, Context, Done, Kairos, Next, step
 
 app = Kairos(os.environ.get("KAIROS_DATABASE_URL", "postgresql:///unused"))
 
@@ -50,6 +50,13 @@ def fail(how: str) -> Any:
         "memory": MemoryError(),
     }
     raise errors[how]
+
+
+@app.job(runs_in="process", retry=Backoff(attempts=1))
+def tell(ctx: Context, how: str) -> None:
+    for done in (1, 2, 3):  # faster than they are passed on: all but the first stay here until the end
+        ctx.progress(done, 4)
+    raise {"value": ValueError("no"), "odd": OddError("one", "two")}[how]
 
 
 @app.job(runs_in="process")

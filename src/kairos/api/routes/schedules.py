@@ -22,11 +22,13 @@ from kairos.errors import BadCursor, BadRequest, Conflict
 from kairos.machine.call import Call
 from kairos.machine.names import check_instant, check_name
 from kairos.store.query import Row, Verb
+from kairos.store.rows import Job
 from kairos.store.schedules import Schedule
 from kairos.verbs import schedules as verbs
 from kairos.verbs import ticks as tick_verbs
 from kairos.verbs.ask import Ask, calls
 from kairos.verbs.declared import ORPHANED
+from kairos.verbs.read import get
 from kairos.verbs.schedule_options import ScheduleOptions
 
 router = APIRouter(tags=["schedules"])
@@ -114,7 +116,12 @@ async def resume_schedule(request: Request, name: str) -> Response:
 async def trigger_schedule(request: Request, name: str) -> Response:
     """Enqueue a schedule's job now, outside its ticks."""
     kairos = kairos_of(request)
-    job = await kairos.get(await kairos.run(tick_verbs.trigger(name, **_origin(request))))
+
+    def work() -> Verb[Job]:
+        return (yield from get((yield from tick_verbs.trigger(name, **_origin(request)))))
+
+    # In one transaction: a job that was made is answered, and one that cannot be answered was not made.
+    job = await kairos.transact(work)
     return answer(request, {"job": documents.job(job, kairos.registry)}, 202)
 
 

@@ -9,6 +9,8 @@ from kairos import documents
 from kairos.api import cursors
 from kairos.api import schemas_alarms as schemas
 from kairos.api.answer import answer, caller_of, changed, kairos_of
+from kairos.store.query import Verb
+from kairos.store.rows import Job
 from kairos.verbs import webhooks as verbs
 
 router = APIRouter(tags=["webhooks"])
@@ -57,7 +59,14 @@ async def remove_webhook(request: Request, id: int) -> Response:  # noqa: A002
 async def test_webhook(request: Request, id: int) -> Response:  # noqa: A002
     """Send it a test, signed like an alarm, by the same kind of job; also while it is paused."""
     kairos = kairos_of(request)
-    asked = verbs.try_webhook(id, actor=caller_of(request).actor, request_id=request.state.request_id)
-    job = documents.job(await kairos.run(asked), kairos.registry)
-    webhook = documents.webhook(await kairos.run(verbs.webhook(id)))
-    return answer(request, {"webhook": webhook, "job": job}, 202)
+    actor, request_id = caller_of(request).actor, request.state.request_id
+
+    def work() -> Verb[tuple[Job, verbs.Webhook]]:
+        job = yield from verbs.try_webhook(id, actor=actor, request_id=request_id)
+        return job, (yield from verbs.webhook(id))
+
+    # In one transaction: a job that was made is answered, and one that cannot be answered was not made.
+    job, webhook = await kairos.transact(work)
+    return answer(
+        request, {"webhook": documents.webhook(webhook), "job": documents.job(job, kairos.registry)}, 202
+    )

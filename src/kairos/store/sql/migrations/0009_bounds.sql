@@ -18,8 +18,8 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- By action, so that each action's long waits are found however many another's there are.
-drop index kairos.gen_durable_waiting;
-create index gen_durable_waiting on kairos.gen_durable (fsm, updated_at) include (queue)
+-- The old one goes last: until then nobody is kept from reading.
+create index gen_durable_waits on kairos.gen_durable (fsm, updated_at) include (queue)
   where status = 'awaiting_signal' and await_until is null;
 
 -- Somebody has seen an alarm. One that the ledger does not balance is written off by that, in the same commit; the sums
@@ -49,3 +49,5 @@ begin
   end if;
   return next seen;
 end $$;
+
+drop index kairos.gen_durable_waiting;

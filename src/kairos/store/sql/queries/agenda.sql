@@ -1,5 +1,6 @@
 -- agenda: how long until the sweeper's next deadlines: one cheap look instead of six statements.
--- Index: gen_durable_expiry, gen_durable_deadline, gen_durable_lease, gen_durable_held, schedules_due, key_rates_opens.
+-- Index: gen_durable_expiry, gen_durable_deadline, gen_durable_lease, gen_durable_queue_held, schedules_due,
+-- key_rates_opens.
 select
   kairos.until((select min(g.expires_at) from kairos.gen_durable g
                 where g.status = 'runnable' and g.expires_at is not null)) as expire,

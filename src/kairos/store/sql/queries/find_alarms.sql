@@ -3,7 +3,7 @@
 -- each kind and subject a thousand are counted: of so many there may be more, and the alarm says so.
 -- $1 overdue after, $2 unserved after, $3 a worker is live for, $4 waiting after, $5 and $6 the same for some actions,
 -- $7 skewed from, $8 deaf after.
--- Index: gen_durable_pick, gen_durable_waiting, gen_durable_deliveries.
+-- Index: gen_durable_pick, gen_durable_waits, gen_durable_deliveries.
 with recursive live as materialized (
   select w.* from kairos.workers w
   where w.seen_at > kairos.now() - $3::interval and w.stopping_at is null

@@ -1,5 +1,7 @@
 -- open_keys: lets the heads of the given keys back into the pick index.
--- Guard: run under wait_keys, in a later statement. Index: gen_durable_key_line.
+-- Guard: only what is runnable and held moves. A worker runs it under wait_keys, in a later statement, so that it sees
+-- what pickers under way did; a client that cancels does not wait for them, and what it misses the sweep lets in
+-- (held_keys). Index: gen_durable_key_line.
 with heads as materialized (
   select h.id
   from unnest($1::text[]) as k (key)
