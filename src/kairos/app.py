@@ -20,8 +20,9 @@ from kairos.embedded import Server
 from kairos.errors import DatabaseUnavailable
 from kairos.hints import Poker
 from kairos.machine.registry import Registry
+from kairos.store.blocking import SyncStore
 from kairos.store.foreign import executor
-from kairos.store.pool import AsyncStore, SyncStore
+from kairos.store.pool import AsyncStore
 from kairos.store.query import Query, Row, Verb, statements
 from kairos.store.schedules import Calendars
 from kairos.verbs.declared import Declared, synchronise

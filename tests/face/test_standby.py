@@ -12,7 +12,7 @@ from tests.places import temporary_directory
 from kairos import Kairos, SyncKairos
 from kairos.embedded import Server
 from kairos.errors import NoStandby
-from kairos.store import pool
+from kairos.store import primary
 from kairos.testing.plugin import SETTINGS
 
 
@@ -59,7 +59,7 @@ async def test_a_primary_is_refused_until_its_commits_wait_for_a_standby(postgre
 async def test_nothing_is_done_while_the_standby_is_turned_off(
     postgres: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "_TRUSTED", 0.0)
+    monkeypatch.setattr(primary, "TRUSTED", 0.0)
     arrange(postgres, "alter system set synchronous_standby_names = 'other'", "select pg_reload_conf()")
     while await opens(postgres) != [[], []]:
         pass

@@ -12,7 +12,7 @@ from tests.face.actions import drain_of
 
 from kairos import InvalidTransition, Kairos, SyncKairos
 from kairos.errors import Conflict, DatabaseUnavailable, Duplicate, JobFailed, NotFinished, NotFound
-from kairos.store.pool import SyncStore
+from kairos.store.blocking import SyncStore
 
 
 def test_a_job_s_whole_life(sync_app: SyncKairos, database: str) -> None:

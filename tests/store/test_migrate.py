@@ -16,7 +16,7 @@ from kairos import Kairos, SyncKairos
 from kairos.config import Settings
 from kairos.errors import ConfigError, MigrationBlocked, SchemaMismatch
 from kairos.store import migrate
-from kairos.store.pool import SyncStore
+from kairos.store.blocking import SyncStore
 from kairos.testing import drain
 from kairos.testing.plugin import with_database
 

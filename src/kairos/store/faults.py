@@ -7,7 +7,7 @@ import asyncio
 import asyncpg
 import psycopg
 
-from kairos.errors import ConfigError, DatabaseUnavailable, KairosError, NoStandby
+from kairos.errors import ConfigError, DatabaseUnavailable, KairosError
 
 # What a restarted, failed-over, full, read-only or vanished server looks like from here.
 UNAVAILABLE: tuple[type[BaseException], ...] = (
@@ -33,7 +33,9 @@ UNAVAILABLE: tuple[type[BaseException], ...] = (
 # What connecting may raise besides: the drivers' answers to a URL that they cannot read.
 UNREACHABLE: tuple[type[BaseException], ...] = (*UNAVAILABLE, ValueError, psycopg.ProgrammingError)
 
-# Postgres chose us as the victim; the same statement may simply be sent again.
+# Postgres chose us as the victim; the same statement may simply be sent again, so many times in all.
+# A deadlock is a bug to be counted, but never one to lose work over.
+TRIES = 5
 RETRYABLE: tuple[type[BaseException], ...] = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
@@ -59,13 +61,6 @@ def unavailable(error: BaseException) -> DatabaseUnavailable:
     if isinstance(error, asyncpg.InsufficientPrivilegeError | psycopg.errors.InsufficientPrivilege):
         return DatabaseUnavailable(f"Postgres does not let this user work here: {first_line}")
     return DatabaseUnavailable(f"Postgres cannot be reached: {first_line}")
-
-
-def no_standby() -> NoStandby:
-    return NoStandby(
-        "Commits wait for no standby here, and require_standby is on: set synchronous_standby_names in Postgres, "
-        "with synchronous_commit on, or turn the setting off."
-    )
 
 
 def unreachable(error: BaseException) -> KairosError:

@@ -1,29 +1,24 @@
-"""Running statements: over asyncpg for the async world, over psycopg for the sync one."""
+"""Running statements in the async world: a pool of asyncpg connections."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import asyncpg
-import psycopg
-from psycopg import RawCursor
-from psycopg.rows import dict_row
 
 from kairos.config import Settings
-from kairos.store import migrate
-from kairos.store.faults import RETRYABLE, UNAVAILABLE, UNREACHABLE, no_standby, unavailable, unreachable
+from kairos.store import migrate, primary
+from kairos.store.faults import RETRYABLE, TRIES, UNAVAILABLE, UNREACHABLE, unavailable, unreachable
 from kairos.store.query import HINTS, Query, Row, Verb, drive, statements
 
 T = TypeVar("T")
 
 Connection: TypeAlias = asyncpg.Connection
-SyncConnection: TypeAlias = psycopg.Connection[Any]
 
 # Our statements are few and always meant to go by index, one plan for all parameters: planning a pick anew for each
 # limit costs more than the pick, and a plan made for yesterday's small table would scan today's large one.
@@ -31,18 +26,8 @@ _PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit
 
 # Our statements are short: one without an answer for so long went into a network that lost it.
 PATIENCE = 60.0
-# Of the primary there is now: asked on every new connection, since a failover may lead to one that waits for nobody,
-# and again after so many seconds, since whoever manages it may turn it off.
-_TRUSTED = 5.0
-_WAITS_FOR_STANDBY = """
-select current_setting('synchronous_standby_names') <> ''
-  and current_setting('synchronous_commit') not in ('off', 'local')
-"""
-_READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean"
 # How long a pool waits for its connections when it is closed.
 _FAREWELL = 5.0
-# A deadlock is a bug to be counted, but never one to lose work over.
-_TRIES = 5
 
 
 async def _keep_session(_: asyncpg.Connection) -> None:
@@ -91,8 +76,8 @@ class AsyncStore:
                 each.terminate()
 
     async def _inspect(self, connection: asyncpg.Connection) -> None:
-        if not await connection.fetchval(_WAITS_FOR_STANDBY):
-            raise no_standby()
+        if not await connection.fetchval(primary.WAITS_FOR_STANDBY):
+            raise primary.no_standby()
         self._inspected = time.monotonic()
 
     async def connect(self, url: str | None = None) -> asyncpg.Connection:
@@ -114,7 +99,7 @@ class AsyncStore:
         await self.open()
         assert self._pool is not None
         async with self._pool.acquire() as connection:
-            if self.settings.require_standby and time.monotonic() - self._inspected > _TRUSTED:
+            if self.settings.require_standby and time.monotonic() - self._inspected > primary.TRUSTED:
                 await self._inspect(connection)
             yield connection
 
@@ -125,12 +110,12 @@ class AsyncStore:
 
     async def run(self, query: Query) -> Sequence[Row]:
         """Run one statement by itself, retrying when Postgres picked it as a deadlock's victim."""
-        for attempt in range(_TRIES):
+        for attempt in range(TRIES):
             try:
                 async with self.connection() as connection:
                     return await self.on(connection, query)
             except RETRYABLE:
-                if attempt == _TRIES - 1:
+                if attempt == TRIES - 1:
                     raise
                 await asyncio.sleep(0.005 * 2**attempt)
             except UNAVAILABLE as error:
@@ -142,13 +127,13 @@ class AsyncStore:
 
         Answers what the verb does, and the hints that are to be sent now that it is committed.
         """
-        for attempt in range(_TRIES):
+        for attempt in range(TRIES):
             hints: list[Query] = []
             try:
                 async with self.transaction() as connection:
                     answer = await drive(make(), partial(self._within, connection, hints))
             except RETRYABLE:
-                if attempt == _TRIES - 1:
+                if attempt == TRIES - 1:
                     raise
                 await asyncio.sleep(0.005 * 2**attempt)
             except UNAVAILABLE as error:
@@ -208,7 +193,7 @@ class AsyncStore:
         try:
             async with self.connection() as connection:
                 found = await connection.fetchval(version) if await connection.fetchval(there) else None
-                read_only = await connection.fetchval(_READ_ONLY)
+                read_only = await connection.fetchval(primary.READ_ONLY)
         except UNAVAILABLE as error:
             raise unavailable(error) from error
         if read_only:
@@ -223,112 +208,3 @@ class AsyncStore:
         else:
             options["statement_cache_size"] = 0
         return options
-
-
-class SyncStore:
-    """One psycopg connection that runs `Query` values; threads take turns on it."""
-
-    def __init__(self, url: str, settings: Settings) -> None:
-        self.url = url
-        self.settings = settings
-        self.sql = statements(settings.schema)
-        self._connection: psycopg.Connection | None = None
-        self._inspected = 0.0
-        self._opening = threading.Lock()
-
-    def open(self) -> psycopg.Connection:
-        with self._opening:
-            if self._connection is None or self._connection.closed:
-                self._connection = self.connect()
-            if self.settings.require_standby and time.monotonic() - self._inspected > _TRUSTED:
-                self._inspect(self._connection)
-            return self._connection
-
-    def forget(self) -> None:
-        """Let go of a connection that is our parent's, without a word to Postgres: it goes on with it."""
-        self._connection = None
-
-    def _inspect(self, connection: psycopg.Connection) -> None:
-        if not self._value(connection, _WAITS_FOR_STANDBY):
-            raise no_standby()
-        self._inspected = time.monotonic()
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def connect(self) -> psycopg.Connection:
-        try:
-            connection = psycopg.connect(
-                self.url, autocommit=True, connect_timeout=10, application_name="kairos"
-            )
-        except UNREACHABLE as error:
-            raise unreachable(error) from error
-        if not self.settings.prepare:
-            connection.prepare_threshold = None
-        if self.settings.require_standby:
-            try:
-                self._inspect(connection)
-            except BaseException:
-                connection.close()
-                raise
-        return connection
-
-    @contextmanager
-    def transaction(self) -> Iterator[psycopg.Connection]:
-        connection = self.connect()
-        try:
-            with connection.transaction():
-                yield connection
-        finally:
-            connection.close()
-
-    def run(self, query: Query) -> Sequence[Row]:
-        """Run one statement by itself, retrying when Postgres picked it as a deadlock's victim."""
-        for attempt in range(_TRIES):
-            try:
-                return self.on(self.open(), query)
-            except RETRYABLE:
-                if attempt == _TRIES - 1:
-                    raise
-                time.sleep(0.005 * 2**attempt)
-            except UNAVAILABLE as error:
-                raise unavailable(error) from error
-        raise AssertionError("unreachable")
-
-    def on(self, connection: psycopg.Connection, query: Query) -> Sequence[Row]:
-        with RawCursor(connection, row_factory=dict_row) as cursor:
-            cursor.execute(self.sql[query.name].encode(), query.params)
-            return cursor.fetchall() if cursor.description else []
-
-    def migrate(self) -> list[str]:
-        connection = (
-            self.connect()
-        )  # its own: what other threads commit on ours is not to end with a rollback of this
-        try:
-            return migrate.migrate_sync(
-                connection, self.settings.schema, audit_retention=self.settings.audit_retention
-            )
-        except UNAVAILABLE as error:
-            raise unavailable(error) from error
-        finally:
-            connection.close()
-
-    def check(self) -> None:
-        """Refuse to work on a schema this code was not written for, or on a standby or otherwise read-only."""
-        there, version = migrate.version_query(self.settings.schema)
-        connection = self.open()
-        try:
-            found = self._value(connection, version) if self._value(connection, there) else None
-            read_only = self._value(connection, _READ_ONLY)
-        except UNAVAILABLE as error:
-            raise unavailable(error) from error
-        if read_only:
-            raise unavailable(psycopg.errors.ReadOnlySqlTransaction())
-        migrate.check(found)
-
-    @staticmethod
-    def _value(connection: psycopg.Connection, sql: str) -> Any:
-        row = connection.execute(sql.encode()).fetchone()
-        return None if row is None else row[0]

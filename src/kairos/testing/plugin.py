@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 
 if TYPE_CHECKING:
-    from kairos.store.pool import SyncConnection
+    from kairos.store.blocking import SyncConnection
 
 # A test database need not outlive a power cut.
 SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "2GB"}
@@ -38,7 +38,7 @@ def kairos_server() -> Iterator[str]:
 def kairos_admin(kairos_server: str) -> Iterator[SyncConnection]:
     """A connection that may create and drop databases."""
     from kairos.config import Settings
-    from kairos.store.pool import SyncStore
+    from kairos.store.blocking import SyncStore
 
     store = SyncStore(kairos_server, Settings())
     yield store.open()
@@ -49,7 +49,7 @@ def kairos_admin(kairos_server: str) -> Iterator[SyncConnection]:
 def kairos_template(kairos_admin: Any, kairos_server: str) -> Iterator[str]:
     """The name of a migrated, empty database, made once and copied for each test."""
     from kairos.config import Settings
-    from kairos.store.pool import SyncStore
+    from kairos.store.blocking import SyncStore
 
     name = f"template_{uuid4().hex[:12]}"
     kairos_admin.execute(f"create database {name}")

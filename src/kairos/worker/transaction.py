@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any
 
 from kairos.errors import StepError
+from kairos.store.blocking import SyncConnection, SyncStore
 from kairos.store.faults import MISUSED, UNAVAILABLE
-from kairos.store.pool import AsyncStore, Connection, SyncConnection, SyncStore
+from kairos.store.pool import AsyncStore, Connection
 from kairos.store.query import Row, Verb, drive, drive_sync
 
 # How long a connection that no longer answers may hold up its closing.
