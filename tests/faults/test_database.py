@@ -89,7 +89,7 @@ async def test_connections_ended_in_a_loop_while_jobs_run_cost_no_job_and_no_sec
         select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid() and application_name like 'kairos%'
     """
-    async with Kairos(database) as eye, app, app.worker(poll=0.1, concurrency=20) as worker:
+    async with app, app.worker(poll=0.1, concurrency=20) as worker:
         with psycopg.connect(database, autocommit=True, application_name="nemesis") as nemesis:
             calls = [app.action(name).call() for _ in range(250) for name in ("work", "walk")]
             await app.enqueue_many(calls)
@@ -98,8 +98,9 @@ async def test_connections_ended_in_a_loop_while_jobs_run_cost_no_job_and_no_sec
                 ended_connections += len(nemesis.execute(kill).fetchall())
                 at_least = worker.flusher.committed + 100
                 await until(lambda n=at_least: worker.flusher.committed >= min(n, 1000), "progress")
-        await until(lambda: all_done(eye))
-        await check_once(eye, 500)
+        async with Kairos(database) as eye:  # only now: nobody ends its connections any more
+            await until(lambda: all_done(eye))
+            await check_once(eye, 500)
     assert ended_connections > 5
 
 
