@@ -10,14 +10,17 @@ import time
 import traceback
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
+from bench.comparison import print_comparison, write_comparison
 from bench.database import Databases
 from bench.peer import KNOWN, Peer
-from bench.plan import PARTS
+from bench.plan import PARTS, WITH_PEERS
 from bench.processes import flush_ms
+from bench.progress import part as say
 from bench.report import print_report
-from bench.size import FULL, QUICK, Figures
+from bench.size import BESIDE_PEERS, FULL, QUICK, Figures
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -25,12 +28,21 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a smaller run, about two minutes")
     parser.add_argument("--only", default="", help=f"some of: {','.join(PARTS)}")
     parser.add_argument("--rounds", type=int, help="how often each pair is measured")
-    parser.add_argument("--peers", default="", help=f"other projects to measure: {','.join(KNOWN)}")
+    parser.add_argument(
+        "--peers",
+        nargs="?",
+        const=",".join(KNOWN),
+        default="",
+        help=f"other projects to measure, by default all of: {','.join(KNOWN)}",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
+    parser.add_argument(
+        "--write", action="store_true", help="with --peers: put the table and the plots into docs/"
+    )
     chosen = parser.parse_args(arguments)
-    parts = _named(parser, "part", chosen.only, PARTS) or list(PARTS)
     names = _named(parser, "peer", chosen.peers, KNOWN)
-    size = QUICK if chosen.quick else FULL
+    parts = _named(parser, "part", chosen.only, PARTS) or list(WITH_PEERS if names else PARTS)
+    size = QUICK if chosen.quick else BESIDE_PEERS if names else FULL
     if chosen.rounds:
         size = replace(size, rounds=chosen.rounds, backlog_rounds=chosen.rounds, enqueue_rounds=chosen.rounds)
     figures: Figures = {}
@@ -56,12 +68,18 @@ def main(arguments: list[str] | None = None) -> None:
             load.append(os.getloadavg()[0])
             flushes.append(flush_ms())
     figures["machine"] = {
+        "date": f"{date.today():%-d %B %Y}",
+        "command": " ".join(["./kairos bench", *(sys.argv[1:] if arguments is None else arguments)]),
         "cores": os.cpu_count(),
         "load": load,
         "flush ms": flushes,
         "seconds": time.monotonic() - began,
     }
+    if names:
+        print_comparison(figures)
     print_report(figures)
+    if chosen.write:
+        write_comparison(figures)
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n")
     if failed:
@@ -75,10 +93,6 @@ def _named(
     if unknown := [name for name in names if name not in known]:  # type: ignore[operator]
         parser.error(f"no such {what}: {', '.join(unknown)}; there are {', '.join(known)}")  # type: ignore[arg-type]
     return names
-
-
-def say(text: str) -> None:
-    print(f"bench: {text} …", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -44,11 +44,11 @@ def _running(database: Database) -> int:
     return count
 
 
-def until(happened: Callable[[], bool], what: str, patience: float = 60) -> None:
-    deadline = time.monotonic() + patience
+def until(happened: Callable[[], bool], what: str, timeout: float = 60) -> None:
+    deadline = time.monotonic() + timeout
     while not happened():
         if time.monotonic() > deadline:
-            raise RuntimeError(f"not within {patience:g} s: {what}")
+            raise RuntimeError(f"not within {timeout:g} s: {what}")
         time.sleep(0.05)
 
 

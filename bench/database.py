@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from bench import floor
 from bench.machines import LINE, QUEUE
+from kairos import SyncKairos
 from kairos.embedded import Server
-from kairos.store.migrate import migrate_sync
 
 # fsync and synchronous_commit stay on. Checkpoints are forced between measurements instead of met by chance.
 SETTINGS = {
@@ -64,6 +68,27 @@ BACKLOGS["all"] = [row for rows in list(BACKLOGS.values()) for row in rows]
 BACKLOGS["moving key"] = [{"count": 100_000, "key": LINE, "due": "-1 hour"}]
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the server wrote so far: bytes of WAL, and transactions that changed anything."""
+
+    wal_bytes: int
+    commits: int
+
+    def __sub__(self, other: Written) -> Written:
+        return Written(self.wal_bytes - other.wal_bytes, self.commits - other.commits)
+
+
+def written(connection: psycopg.Connection) -> Written:
+    """Read it at once and exactly, which statistics of the server are not; looking writes nothing itself."""
+    found = connection.execute(
+        "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint,"
+        " pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+    ).fetchone()
+    assert found is not None
+    return Written(*found)
+
+
 class Databases:
     """A server of our own, gone at the end."""
 
@@ -105,9 +130,9 @@ class Databases:
             database.settle()
         return self._made[backlog]
 
-    def empty(self) -> str:
+    def empty(self, peer: str) -> str:
         """The URL of a new database without a schema, for a peer."""
-        name = f"peer_{len(self._made)}"
+        name = f"peer_{peer}"
         with psycopg.connect(self._server.url(), autocommit=True) as connection:
             connection.execute(f"drop database if exists {name} with (force)")
             connection.execute(f"create database {name}")
@@ -119,8 +144,9 @@ class Database:
 
     def __init__(self, url: str) -> None:
         self.url = url
+        SyncKairos(url).migrate()
         self._connection = psycopg.connect(url, autocommit=True)
-        migrate_sync(self._connection)
+        self.run(floor.SCHEMA)
 
     def close(self) -> None:
         self._connection.close()
@@ -135,11 +161,12 @@ class Database:
     def add(self, **rows: Any) -> int:
         """Add jobs; answers the last id before them."""
         last = self.last()
-        # The guard refuses rows that begin as finished or running: for the seed, and only there, it looks away.
-        self.run("set session_replication_role = replica")
-        self.run(JOBS, {**DEFAULTS, **rows})
-        self.run("reset session_replication_role")
+        with self._without_guard():
+            self.run(JOBS, {**DEFAULTS, **rows})
         return last
+
+    def written(self) -> Written:
+        return written(self._connection)
 
     def last(self) -> int:
         last: int = self.value("select coalesce(max(id), 0) from kairos.gen_durable")
@@ -153,11 +180,21 @@ class Database:
 
     def clear(self) -> None:
         """Remove every job; only for the database without a backlog."""
-        self.run("truncate kairos.gen_durable, kairos.history, kairos.signals")
+        with self._without_guard():
+            self.run("truncate kairos.gen_durable, kairos.history, kairos.signals")
+        self.run(floor.CLEAR)
 
     def remove(self, last: int) -> None:
         """Remove the jobs after `last`, none of which has run."""
-        self.run("delete from kairos.gen_durable where id > %s", (last,))
+        with self._without_guard():
+            self.run("delete from kairos.gen_durable where id > %s", (last,))
+
+    @contextmanager
+    def _without_guard(self) -> Iterator[None]:
+        """The guard refuses jobs that begin as finished or are deleted unfinished; a seed needs both."""
+        self.run("set session_replication_role = replica")
+        yield
+        self.run("reset session_replication_role")
 
     def hint(self) -> None:
         self.run("select pg_notify('kairos', %s)", (QUEUE,))

@@ -6,7 +6,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from bench.database import Database, Databases
+from bench import floor
+from bench.database import Database, Databases, Written
 from bench.machines import LINE, QUEUE, STEPS
 from bench.processes import Child, Cpu
 
@@ -16,12 +17,16 @@ WARM_UP = 500
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """One drain: jobs a second, CPU µs a job of the workers and of Postgres, and jobs a second of the moving line."""
+    """One drain: jobs a second, CPU µs a job of the workers and of Postgres, jobs a second of the moving line, and
+    bytes of WAL and transactions that wrote a job.
+    """
 
     rate: float
     worker_us: float
     postgres_us: float
     line: float = 0.0
+    wal_bytes: float = 0.0
+    commits: float = 0.0
 
 
 def kairos_workers(url: str, processes: int, concurrency: int = CONCURRENCY) -> list[Child]:
@@ -51,8 +56,9 @@ def drain_kairos(
         last = database.add(count=jobs, fsm=action, step=step)
         database.settle()
         before = Cpu.of([worker.pid for worker in workers], databases.postmaster)
+        written = database.written()
         began = database.resume()
-        return _drained(databases, database, last, jobs, began, before, workers)
+        return _drained(databases, database, last, jobs, began, before, written, workers)
     finally:
         database.resume()
         _end(database, backlog, workers)
@@ -62,15 +68,35 @@ def drain_floor(databases: Databases, jobs: int, processes: int) -> Drained:
     database = databases.get()
     workers = floor_workers(database.url, processes)
     try:
-        last = database.add(count=jobs)
-        database.settle()
+        database.run(floor.FILL, (QUEUE, jobs))
+        database.run("vacuum (analyze) floor.jobs")
+        database.run("checkpoint")
         before = Cpu.of([worker.pid for worker in workers], databases.postmaster)
-        began = database.value("select clock_timestamp()")
+        began, written = database.value("select clock_timestamp()"), database.written()
         for worker in workers:
             worker.go()
-        return _drained(databases, database, last, jobs, began, before, workers)
+        wait_for_floor(database)
+        used = Cpu.of([worker.pid for worker in workers], databases.postmaster) - before
+        ended = database.value("select max(done_at) from floor.jobs")
+        rate = jobs / (ended - began).total_seconds()
+        wrote = database.written() - written
+        return Drained(
+            rate,
+            used.workers / jobs * 1e6,
+            used.postgres / jobs * 1e6,
+            wal_bytes=wrote.wal_bytes / jobs,
+            commits=wrote.commits / jobs,
+        )
     finally:
         _end(database, "none", workers)
+
+
+def wait_for_floor(database: Database, timeout: float = 120) -> None:
+    deadline = time.monotonic() + timeout
+    while database.value("select exists (select from floor.jobs where done_at is null)"):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"the jobs of the floor did not end within {timeout:g} s")
+        time.sleep(0.05)
 
 
 def steps(databases: Databases, backlog: str, machines: int) -> float:
@@ -85,9 +111,11 @@ def _drained(
     jobs: int,
     began: Any,
     before: Cpu,
+    written: Written,
     workers: list[Child],
 ) -> Drained:
     wait_for(database, last)
+    wrote = database.written() - written
     used = Cpu.of([worker.pid for worker in workers], databases.postmaster) - before
     ended = database.value("select max(completed_at) from kairos.gen_durable where id > %s", (last,))
     seconds = (ended - began).total_seconds()
@@ -96,7 +124,12 @@ def _drained(
         (LINE, began, ended),
     )
     return Drained(
-        jobs / seconds, used.workers / jobs * 1e6, used.postgres / jobs * 1e6, line=moved / seconds
+        jobs / seconds,
+        used.workers / jobs * 1e6,
+        used.postgres / jobs * 1e6,
+        line=moved / seconds,
+        wal_bytes=wrote.wal_bytes / jobs,
+        commits=wrote.commits / jobs,
     )
 
 
@@ -107,13 +140,13 @@ def _end(database: Database, backlog: str, workers: list[Child]) -> None:
         database.clear()
 
 
-def wait_for(database: Database, last: int, patience: float = 120) -> None:
+def wait_for(database: Database, last: int, timeout: float = 120) -> None:
     """Wait until all jobs after `last` ended; looks at the newest alone until that one has."""
     newest = database.value("select max(id) from kairos.gen_durable")
     tail = "select completed_at is not null from kairos.gen_durable where id = %s"
     live = "select exists (select from kairos.gen_durable where id > %s and completed_at is null)"
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while not database.value(tail, (newest,)) or database.value(live, (last,)):
         if time.monotonic() > deadline:
-            raise RuntimeError(f"the jobs after {last} of {QUEUE} did not end within {patience:g} s")
+            raise RuntimeError(f"the jobs after {last} of {QUEUE} did not end within {timeout:g} s")
         time.sleep(0.05)

@@ -1,7 +1,8 @@
-"""The floor: the least a Python program must do on this schema. `python -m bench.floor work|enqueue|send …`.
+"""The floor: the least a Python program must do for a queue with history. `python -m bench.floor work|enqueue|send …`.
 
-It is a floor of work, not of waiting: it claims, finishes and claims again, each commit on the disk before the
-next begins, so whoever overlaps the three may come out ahead of it.
+Two lean tables of its own, a claim and a finish of a hundred jobs by turns, one history row a job; no leases, retries,
+timeouts, keys or fences. It is a floor of work, not of waiting: it claims, finishes and claims again, each commit on
+the disk before the next begins, so whoever overlaps the three may come out ahead of it.
 """
 
 from __future__ import annotations
@@ -17,36 +18,61 @@ import asyncpg
 import uvloop
 
 from bench.machines import QUEUE
-from kairos.machine.call import Call, Options
-from kairos.store.query import statements
-from kairos.verbs import insert
 
 BATCH = 100
 # As Kairos has them on its connections: neither side is slowed by planning a statement anew.
 PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 
+SCHEMA = """
+create schema if not exists floor;
+create table if not exists floor.jobs (
+  id          bigint generated always as identity primary key,
+  queue       text not null,
+  action      text not null,
+  input       jsonb not null,
+  status      smallint not null default 0,     -- 0 ready, 1 running, 2 done
+  priority    smallint not null default 0,
+  run_at      timestamptz not null default now(),
+  inserted_at timestamptz not null default now(),
+  started_at  timestamptz,
+  done_at     timestamptz
+) with (fillfactor = 90);
+create index if not exists jobs_ready on floor.jobs (queue, priority, run_at, id) where status = 0;
+create table if not exists floor.history (
+  id         bigint generated always as identity,
+  job_id     bigint not null,
+  verb       text not null,
+  started_at timestamptz,
+  at         timestamptz not null,
+  primary key (job_id, id)
+);
+"""
+FILL = "insert into floor.jobs (queue, action, input) select %s, 'noop', '{\"n\": 0}' from generate_series(1, %s)"
+CLEAR = "truncate floor.jobs, floor.history"
+
 CLAIM = """
-update kairos.gen_durable g set
-  status = 'executing', lease = g.lease + 1, locked_by = $3, lease_expires_at = now() + interval '30 seconds',
-  started_at = coalesce(g.started_at, now()), updated_at = now()
+update floor.jobs g set status = 1, started_at = now()
 where g.id = any (array(
-  select d.id from kairos.gen_durable d
-  where d.queue = $1 and d.status = 'runnable' and not d.held and d.eligible_at <= now()
-  order by d.priority, d.eligible_at, d.id limit $2
+  select d.id from floor.jobs d
+  where d.queue = $1 and d.status = 0 and d.run_at <= now()
+  order by d.priority, d.run_at, d.id limit $2
   for no key update skip locked
 ))
-returning g.id, g.fsm, g.step, g.state::text, g.attempt
+returning g.id, g.action, g.input::text
 """
-
 FINISH = """
 with finished as (
-  update kairos.gen_durable g set
-    status = 'done', completed_at = now(), locked_by = null, lease_expires_at = null, updated_at = now()
-  where g.id = any ($1::bigint[]) and g.status = 'executing'
-  returning g.id, g.step, g.attempt, g.started_at
+  update floor.jobs g set status = 2, done_at = now()
+  where g.id = any ($1::bigint[]) and g.status = 1
+  returning g.id, g.started_at
 )
-insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, worker, started_at, at)
-select f.id, 'done', 'running', 'success', f.step, f.attempt, $2, f.started_at, now() from finished f
+insert into floor.history (job_id, verb, started_at, at)
+select f.id, 'done', f.started_at, now() from finished f
+"""
+INSERT = "insert into floor.jobs (queue, action, input) values ($1, $2, $3::text::jsonb) returning id"
+INSERT_MANY = """
+insert into floor.jobs (queue, action, input)
+select $1, $2, i::jsonb from unnest($3::text[]) as i returning id
 """
 
 
@@ -56,7 +82,7 @@ async def work() -> None:
     connection = await asyncpg.connect(url, server_settings=PLANS)
     listener = await asyncpg.connect(url)
     poked = asyncio.Event()
-    await listener.add_listener("kairos", lambda *_: poked.set())
+    await listener.add_listener("floor", lambda *_: poked.set())
     waits: list[float] = []
     loop = asyncio.get_running_loop()
     print("ready", flush=True)
@@ -64,43 +90,45 @@ async def work() -> None:
     ended = loop.run_in_executor(None, sys.stdin.readline)
     while not ended.done():
         poked.clear()
-        rows = await connection.fetch(CLAIM, QUEUE, BATCH, "floor")
+        rows = await connection.fetch(CLAIM, QUEUE, BATCH)
         if not rows:
             await asyncio.wait(
                 [asyncio.create_task(poked.wait()), ended], timeout=1, return_when="FIRST_COMPLETED"
             )
             continue
         for row in rows:
-            if row["fsm"] == "stamp":
-                waits.append(time.monotonic() - json.loads(row["state"])["sent"])
-        await connection.execute(FINISH, [row["id"] for row in rows], "floor")
+            if row["action"] == "stamp":
+                waits.append(time.monotonic() - json.loads(row["input"])["sent"])
+        await connection.execute(FINISH, [row["id"] for row in rows])
     print(json.dumps({"waits": waits}), flush=True)
 
 
 async def enqueue(kind: str, seconds: float) -> None:
-    """Kairos's own insert statement, as often as fits; parameters made beforehand, no hint sent."""
-    connection = await asyncpg.connect(os.environ["KAIROS_DATABASE_URL"], server_settings=PLANS)
-    sql = statements("kairos")["insert_jobs"]
-    params = insert_params(1 if kind == "one" else 1000)
+    """One by one, or a thousand a statement, as often as fits; no hint sent."""
+    connection = await _connect()
     count, began = 0, time.monotonic()
     while time.monotonic() - began < seconds:
-        count += len(await connection.fetch(sql, *params))
+        if kind == "one":
+            await connection.fetchval(INSERT, QUEUE, "noop", json.dumps({"n": count}))
+            count += 1
+        else:
+            inputs = [json.dumps({"n": n}) for n in range(1000)]
+            count += len(await connection.fetch(INSERT_MANY, QUEUE, "noop", inputs))
     print(json.dumps({"jobs": count, "seconds": time.monotonic() - began}), flush=True)
 
 
 async def send(count: int, rate: float) -> None:
     """Enqueue stamps one at a time at a steady rate, as `bench.client send` does through Kairos."""
-    connection = await asyncpg.connect(os.environ["KAIROS_DATABASE_URL"], server_settings=PLANS)
-    sql = statements("kairos")["insert_jobs"]
+    connection = await _connect()
     began = time.monotonic()
     for number in range(count):
         await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
-        await connection.fetch(sql, *insert_params(1, "stamp", f'{{"sent":{time.monotonic()!r}}}'))
-        await connection.execute("select pg_notify('kairos', $1)", QUEUE)
+        await connection.fetchval(INSERT, QUEUE, "stamp", json.dumps({"sent": time.monotonic()}))
+        await connection.execute("select pg_notify('floor', $1)", QUEUE)
 
 
-def insert_params(jobs: int, action: str = "noop", state: str = '{"n":1}') -> tuple[Any, ...]:
-    return insert([Call(action, 1, "run", state, QUEUE, None, Options())] * jobs).params
+async def _connect() -> Any:
+    return await asyncpg.connect(os.environ["KAIROS_DATABASE_URL"], server_settings=PLANS)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from bench.database import Databases
 from bench.machines import QUEUE
 from kairos.embedded import find_binaries
 from kairos.fsm.lifecycle import Status, Verb
+from kairos.machine.call import Call, Options
+from kairos.operations import insert
 from kairos.store.query import statements
 from kairos.worker.claim import Claim
 from kairos.worker.commit import settle_query
@@ -33,13 +35,15 @@ def pgbench() -> Path | None:
 
 
 def drain(databases: Databases, jobs: int, clients: int, script: str) -> float:
-    """Jobs a second of claim and finish, a batch of each in turn."""
+    """Jobs a second of claim and finish, a batch of each in turn; there are as many of Kairos as of the floor."""
     database = databases.get()
-    last = database.add(count=jobs)
+    database.add(count=jobs)
+    database.run(floor.FILL, (QUEUE, jobs))
     database.settle()
     rate = _run(database.url, script, jobs // BATCH // clients, clients) * BATCH
     done = database.value(
-        "select count(*) from kairos.gen_durable where id > %s and status = 'done'", (last,)
+        "select greatest((select count(*) from kairos.gen_durable where status = 'done'),"
+        " (select count(*) from floor.jobs where status = 2))"
     )
     if done < 0.9 * jobs:
         raise RuntimeError(
@@ -59,14 +63,16 @@ def enqueue(databases: Databases, batch: int, clients: int, transactions: int) -
 
 def bare() -> str:
     """The floor's claim and finish."""
-    claim = _bind(floor.CLAIM, (QUEUE, BATCH, "pgbench"))
-    finish = _bind(floor.FINISH, (IDS, "pgbench"))
+    claim = _bind(floor.CLAIM, (QUEUE, BATCH))
+    finish = _bind(floor.FINISH, (IDS,))
     return f"with claimed as ({claim}) select array_agg(id)::text as ids from claimed \\gset\n{finish};\n"
 
 
 def own() -> str:
     """Kairos's pick and settle of no-op jobs."""
-    pick = _bind(statements("kairos")["pick_jobs"], (QUEUE, BATCH, "pgbench", timedelta(seconds=30), False))
+    pick = _bind(
+        statements("kairos")["pick_jobs"], (QUEUE, BATCH, "pgbench", timedelta(seconds=30), False, None, None)
+    )
     # The rows of the answer are made all the same; one value of them is kept, for the settle.
     claims, _, answer = pick.rpartition(") select ")
     picked = (
@@ -88,12 +94,13 @@ def _claim(number: int) -> Claim:
         "step": "run",
         "state": "{}",
     }
-    known |= {"attempt": 0, "timed_out": (), "inbox": (), "picked_at": datetime.now(UTC)}
+    known |= {"attempt": 0, "awaits": (), "picked_at": datetime.now(UTC)}
     return Claim(**{name: known.get(name) for name in signature(Claim).parameters})
 
 
 def _insert(batch: int) -> str:
-    return _bind(statements("kairos")["insert_jobs"], floor.insert_params(batch)) + ";\n"
+    query = insert([Call("noop", 1, "run", '{"n":1}', QUEUE, None, Options())] * batch)
+    return _bind(statements("kairos")[query.name], query.params) + ";\n"
 
 
 def _bind(sql: str, values: Sequence[Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.database import Databases
-from bench.drains import floor_workers, kairos_workers, wait_for
+from bench.drains import floor_workers, kairos_workers, wait_for, wait_for_floor
 from bench.processes import Child
 
 KAIROS, FLOOR = "bench.client", "bench.floor"  # the modules that send
@@ -31,7 +31,10 @@ def latency(databases: Databases, module: str, count: int, rate: float, backlog:
         worker.go()
     warm_up = min(20, count)
     Child(database.url, "-m", module, "send", str(count + warm_up), str(rate)).finish()
-    wait_for(database, last)
+    if module == FLOOR:
+        wait_for_floor(database)
+    else:
+        wait_for(database, last)
     waits = worker.finish()["waits"]
     if backlog == "none":
         database.clear()

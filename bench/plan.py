@@ -12,9 +12,9 @@ from bench.database import Databases
 from bench.peer import Peer
 from bench.size import Figures, Size, in_turns, percentile, summary
 
-__all__ = ["PARTS"]
+__all__ = ["PARTS", "WITH_PEERS"]
 
-_PER_DRAIN = ("rate", "worker_us", "postgres_us")
+_PER_DRAIN = ("rate", "worker_us", "postgres_us", "wal_bytes", "commits")
 
 
 def enqueue(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
@@ -25,7 +25,10 @@ def enqueue(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
             size.enqueue_rounds,
             kairos=lambda kind=kind: measures.enqueue(databases, measures.KAIROS, kind, size.seconds),
             floor=lambda kind=kind: measures.enqueue(databases, measures.FLOOR, kind, size.seconds),
-            **{peer.name: lambda peer=peer, kind=kind: peer.enqueue(kind, size.seconds) for peer in peers},
+            **{
+                peer.name: lambda peer=peer, kind=kind: peer.tried(peer.enqueue, kind, size.seconds)
+                for peer in peers
+            },
         )
         figures[kind] = summary(turns)
         if limit.pgbench():
@@ -44,7 +47,10 @@ def drain(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
             size.rounds,
             kairos=lambda n=processes: drains.drain_kairos(databases, "none", size.jobs, n),
             floor=lambda n=processes: drains.drain_floor(databases, size.jobs, n),
-            **{peer.name: lambda peer=peer, n=processes: peer.drain(size.jobs, n) for peer in peers},
+            **{
+                peer.name: lambda peer=peer, n=processes: peer.tried(peer.drain, size.jobs, n)
+                for peer in peers
+            },
         )
         each: Figures = {
             field: summary(
@@ -118,6 +124,8 @@ def schedules(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figure
     return {"reading": intent.reading(50), "firing": intent.firing(databases, size.schedules)}
 
 
+# What `--peers` measures unless parts are named.
+WITH_PEERS = ("enqueue", "drain", "latency", "steps")
 PARTS: dict[str, Callable[[Databases, Size, Sequence[Peer]], Figures]] = {
     "enqueue": enqueue,
     "drain": drain,

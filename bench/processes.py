@@ -20,7 +20,13 @@ TICK = os.sysconf("SC_CLK_TCK")
 class Child:
     """A process that says `ready`, does its work, and answers with one line of JSON once told to end."""
 
-    def __init__(self, url: str, *command: str, program: Path | str = sys.executable) -> None:
+    def __init__(
+        self,
+        url: str,
+        *command: str,
+        program: Path | str = sys.executable,
+        environment: dict[str, str] | None = None,
+    ) -> None:
         self._process = subprocess.Popen(
             [program, *command],
             cwd=ROOT,
@@ -28,6 +34,7 @@ class Child:
             | {
                 "KAIROS_DATABASE_URL": url,
                 "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+                **(environment or {}),
             },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -66,6 +73,16 @@ class Child:
             self._fail(err)
         lines = [line for line in out.splitlines() if line.startswith("{")]
         return json.loads(lines[-1]) if lines else {}
+
+    def end(self, patience: float = 10) -> None:
+        """Close its input and wait for its own end only: a process that it started may keep its output open."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _fail(self, err: str | None = None) -> None:
         said = err if err is not None else self._process.communicate()[1]

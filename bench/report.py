@@ -35,6 +35,8 @@ def _main(figures: dict[str, Any]) -> Table:
             if name.startswith("ratio to ") and not name.endswith("spread")
         }
     )
+    if len(peers) > 2:
+        peers = []  # the comparison has them, one row for each
     columns = [*COLUMNS, *(column for peer in peers for column in (peer, f"ratio to {peer}"))]
     table = Table("", *columns, title="Kairos beside the floor and the database's own limit")
     for column in table.columns[1:]:
@@ -53,6 +55,8 @@ def _rows(figures: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         rows.append((f"drain, {processes} worker{'s' * (processes != '1')}, jobs/s", each["rate"]))
         rows.append(("  CPU µs a job, worker", each["worker_us"]))
         rows.append(("  CPU µs a job, Postgres", each["postgres_us"]))
+        rows.append(("  bytes of WAL a job", each["wal_bytes"]))
+        rows.append(("  commits a job", each["commits"]))
     rows += [(f"pick-up {name}, ms", each) for name, each in figures.get("latency", {}).items()]
     if "steps" in figures:
         rows.append(("ten-step machine, steps/s", figures["steps"]))

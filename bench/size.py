@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from bench import progress
+
 Figures = dict[str, Any]
 
 
@@ -49,12 +51,28 @@ QUICK = Size(
 
 
 def in_turns(rounds: int, **measured: Callable[[], Any]) -> dict[str, list[Any]]:
-    """A, B, A, B: what the machine does meanwhile hits both alike."""
+    """A, B, A, B: what the machine does meanwhile hits both alike. What answers None once is left out from then on."""
     found: dict[str, list[Any]] = {name: [] for name in measured}
-    for _ in range(rounds):
-        for name, measure in measured.items():
-            found[name].append(measure())
+    for turn in range(rounds):
+        for name in list(found):
+            progress.measuring(name, turn + 1, rounds)
+            figure = measured[name]()
+            if figure is None:
+                del found[name]
+            else:
+                found[name].append(figure)
     return found
+
+
+# Beside ten peers: what two quiet cores get through in about ten minutes.
+BESIDE_PEERS = Size(
+    jobs=20_000,
+    seconds=1.0,
+    idle_jobs=90,
+    steady_jobs=1_500,
+    machines=2_000,
+    enqueue_rounds=3,
+)
 
 
 def summary(turns: dict[str, list[float]]) -> Figures:

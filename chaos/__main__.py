@@ -1,67 +1,82 @@
-"""`python -m chaos --seconds 60 --seed 1 [--mutant unfenced]`: exit code 0 only for a run that is VALID."""
+"""`./kairos chaos [--seed N] [--minutes M]`: exit code 0 only for a run that is VALID, 1 INVALID, 2 VACUOUS."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import random
 import signal
 import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 
-import psycopg
+from chaos.display import Display
+from chaos.harness import WEIGHTS, run
+from chaos.mutants import MUTANTS
+from chaos.postgres import Cluster
+from chaos.report import Report
+from kairos import SyncKairos
 
-from chaos import program
-from chaos.harness import Report, run
-from chaos.nemesis import FAULTS
-from kairos.embedded import Server
-from kairos.store.migrate import migrate_sync
+JUDGED = 100.0  # jobs a second that can be judged one by one; above, a run is about growth
+BESIDE_LOAD = 5.0  # of the same jobs beside the load: they take many times as long as its own
 
 
-def main() -> int:
-    arguments = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
-    arguments.add_argument("--seconds", type=float, default=60)
-    arguments.add_argument("--seed", type=int, default=random.randrange(10_000))
-    arguments.add_argument("--mutant", choices=program.MUTANTS, help="break the engine, to see it found out")
-    arguments.add_argument("--only", choices=FAULTS, help="no other fault than this")
-    arguments.add_argument("--url", help="an empty, migrated database; without one, a server of its own")
-    given = arguments.parse_args()
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="kairos chaos", description="Break everything under load, then check."
+    )
+    parser.add_argument("--seed", type=int, default=random.randrange(10_000), help="the same faults again")
+    parser.add_argument("--minutes", type=float, default=1.5, help="how long there are faults")
+    parser.add_argument("--rate", type=float, default=15.0, help="jobs asked for in a second")
+    parser.add_argument("--mutant", choices=MUTANTS, help="break the engine, to see it found out")
+    parser.add_argument("--only", default="", help=f"no other faults than these: {','.join(WEIGHTS)}")
+    parser.add_argument("--no-standby", action="store_true", help="one server, and no failover")
+    parser.add_argument("--report", type=Path, help="where to write chaos-report.json and chaos-report.md")
+    given = parser.parse_args(arguments)
+    names = [name for name in given.only.split(",") if name]
+    if unknown := [name for name in names if name not in WEIGHTS]:
+        parser.error(f"no such fault: {', '.join(unknown)}; there are {', '.join(WEIGHTS)}")
+    is_load = given.rate > JUDGED
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left behind
     folder = Path(tempfile.mkdtemp(prefix="kairos-chaos-"))
-    faults = {given.only: 1.0} if given.only else FAULTS
-
-    chosen = {"seconds": given.seconds, "seed": given.seed, "mutant": given.mutant, "faults": faults}
-    if given.url:
-        report = asyncio.run(run(given.url, folder, **chosen))
-    else:
-        with Server(folder / "postgres", ephemeral=True) as server:
-            with psycopg.connect(server.url(), autocommit=True) as connection:
-                migrate_sync(connection)
-            report = asyncio.run(run(server.url(), folder, crash=partial(crash, server), **chosen))
-    show(report, folder)
-    return {"VALID": 0, "INVALID": 1, "VACUOUS": 2}[report.verdict]
-
-
-async def crash(server: Server) -> None:
-    """An immediate stop in the middle of everything; what was committed has to be there afterwards."""
-    postmaster = int((server.data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
-    os.kill(postmaster, signal.SIGQUIT)
-    while server.is_alive():
-        await asyncio.sleep(0.01)
-    await asyncio.to_thread(server.start)
+    cluster = Cluster(folder, standby=not given.no_standby)
+    try:
+        cluster.start()
+        SyncKairos(cluster.primary.url()).migrate()
+        with Display() as display:
+            report = asyncio.run(
+                run(
+                    cluster.primary.url(),
+                    folder,
+                    cluster=cluster,
+                    seconds=given.minutes * 60,
+                    seed=given.seed,
+                    rate=BESIDE_LOAD if is_load else given.rate,
+                    load=given.rate if is_load else 0.0,
+                    backlog=round(20 * given.rate) if is_load else 60,
+                    mutant=given.mutant,
+                    faults={name: WEIGHTS[name] for name in names} or WEIGHTS,
+                    watch=display.show,
+                )
+            )
+    finally:
+        cluster.stop()
+    report.write(given.report or folder)
+    show(report, given.report or folder)
+    return report.exit_code
 
 
 def show(report: Report, folder: Path) -> None:
     for name, count in sorted(report.counts.items()):
         print(f"{count:7} {name}")
+    for said in report.notes:
+        print(f"note: {said}")
     for said in report.missing:
         print(f"too little of {said}")
     for said in report.violations[:50]:
         print(f"VIOLATION {said}")
     print(
-        f"{report.verdict}: {len(report.violations)} violations, seed {report.seed}, journal and log in {folder}"
+        f"{report.verdict}: {len(report.violations)} violations, seed {report.seed}, report and journal in {folder}"
     )
 
 

@@ -1,28 +1,43 @@
-"""The work that is done under fire, and the worker that does it; a mutant breaks the engine on purpose."""
+"""The work that is done under faults: its machines, the worker that runs them, and the service in front of them."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import random
-import re
 import signal
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+from chaos.failpoints import Failpoints
 from chaos.journal import Journal
+from chaos.mutants import MUTANTS
 from kairos import Await, Backoff, Context, Done, Kairos, Next, step
-from kairos.cli.serve import Stop, leave, run
+from kairos.api import ServiceSettings
+from kairos.cli.serve import served
+from kairos.cli.worker_process import Stop, leave, run
+from kairos.operations.machines import register
 
 STEPS = 4
 CHILDREN = 3
 MARK = "CHAOS_FOLDER"
+OLD, NEW = 1, 2  # releases of the program; only the new one has the second version of `trek`
+QUEUES: dict[str, int | None] = {"default": None, "limited": None}
+_RETRY = Backoff(attempts=100, base=0.05, cap=0.2)
 
 
-def build(url: str, journal: Journal) -> Kairos:
-    """The app of the workers and of their clients."""
-    app = Kairos(url)
+def build(
+    url: str,
+    journal: Journal,
+    hit: Callable[[str], None] = lambda name: None,
+    release: int = NEW,
+    **connecting: Any,
+) -> Kairos:
+    """The app of the workers, of the service and of their clients."""
+    app = Kairos(url, **connecting)
 
     async def toil(ctx: Context, slow: float = 0.1) -> None:
         """Mostly quick, and sometimes long enough to be aimed at: also when it is run again, so that they meet."""
@@ -30,7 +45,7 @@ def build(url: str, journal: Journal) -> Kairos:
         dice = random.Random(f"{ctx.id} {ctx.step} {ctx.state.get('n')}")
         await asyncio.sleep(dice.uniform(0.4, 0.9) if dice.random() < slow else dice.uniform(0, 0.01))
 
-    @app.machine("walk", retry=Backoff(attempts=100, base=0.05, cap=0.2))
+    @app.machine("walk", retry=_RETRY)
     class Walk:
         """Steps 0, 1, 2 …, each committed once, each with one row of its own in the same commit."""
 
@@ -38,13 +53,15 @@ def build(url: str, journal: Journal) -> Kairos:
         async def work(self, ctx: Context) -> Any:
             await toil(ctx)
             n = ctx.state["n"]
+            ctx.log.info("a step", n=n)
             if n % 2:
                 async with ctx.transaction() as connection:
                     await connection.execute("insert into effects (job, n) values ($1, $2)", ctx.id, n)
+                    hit("inside ctx.transaction")
             journal.step("end", ctx, n=n)
             return Done(n) if n == STEPS - 1 else Next("work", {**ctx.state, "n": n + 1})
 
-    @app.machine("inbox", retry=Backoff(attempts=100, base=0.05, cap=0.2))
+    @app.machine("inbox", retry=_RETRY)
     class Inbox:
         """Waits for as many signals as it was told, and ends with what they carried."""
 
@@ -64,7 +81,7 @@ def build(url: str, journal: Journal) -> Kairos:
         await asyncio.sleep(0.005)
         return number
 
-    @app.machine("family", retry=Backoff(attempts=100, base=0.05, cap=0.2))
+    @app.machine("family", retry=_RETRY)
     class Family:
         @step(initial=True, to=["gather"])
         async def scatter(self, ctx: Context) -> Any:
@@ -83,59 +100,82 @@ def build(url: str, journal: Journal) -> Kairos:
     @app.job
     async def poison(ctx: Context) -> None:
         journal.step("begin", ctx)
+        journal.tell("dies")
         os.kill(os.getpid(), signal.SIGKILL)
+
+    @app.job(retry=_RETRY)
+    async def tick(ctx: Context) -> None:
+        await asyncio.sleep(0.001)
+
+    for version in range(1, release + 1):
+
+        @app.machine("trek", version=version, retry=_RETRY)
+        class Trek:
+            """An action that a release changes: a job ends on the version it began with."""
+
+            answer = version
+
+            @step
+            async def work(self, ctx: Context) -> Any:
+                await asyncio.sleep(0.005)
+                return Done(self.answer)
 
     return app
 
 
-def work(url: str, folder: Path, settings: dict[str, Any], mutant: str | None) -> None:
+def work(
+    url: str,
+    folder: Path,
+    settings: dict[str, Any],
+    release: int,
+    mutant: str | None,
+    connecting: dict[str, Any],
+) -> None:
     """A worker, until it is told to stop or killed."""
+
+    async def serve(stop: Stop, stack: AsyncExitStack, journal: Journal) -> None:
+        failpoints = Failpoints(folder, journal)
+        failpoints.install()
+        app = await stack.enter_async_context(build(url, journal, failpoints.hit, release, **connecting))
+        if mutant is not None:
+            app.store.sql = MUTANTS[mutant].apply(dict(app.store.sql))
+        worker = await stack.enter_async_context(app.worker(queues=QUEUES, **settings))
+        journal.tell("ready", worker=worker.name, release=release)
+        await stop.wait()
+
+    _until_stopped(folder, serve)
+
+
+def answer(url: str, folder: Path, port: int, connecting: dict[str, Any] | None = None) -> None:
+    """The HTTP service, until it is told to stop or killed."""
+
+    async def serve(stop: Stop, stack: AsyncExitStack, journal: Journal) -> None:
+        app = await stack.enter_async_context(build(url, journal, **(connecting or {})))
+        await app.run(register(app.registry))
+        listening = socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        listening.listen(100)
+        await stack.enter_async_context(served(app, ServiceSettings(port=port), listening))
+        journal.tell("serving")
+        await stop.wait()
+
+    _until_stopped(folder, serve)
+
+
+def _until_stopped(
+    folder: Path, serve: Callable[[Stop, AsyncExitStack, Journal], Coroutine[Any, Any, None]]
+) -> None:
     log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
     os.environ[MARK] = str(folder)
 
-    async def serve() -> int:
-        journal = Journal(folder / "journal")
+    async def main() -> int:
         stop = Stop()
         stop.listen()
-        app = build(url, journal)
-        async with app:
-            if mutant is not None:
-                app.store.sql = MUTANTS[mutant](dict(app.store.sql))
-            async with app.worker(**settings) as worker:
-                journal.tell("ready", worker=worker.name)
-                await stop.wait()
+        async with AsyncExitStack() as stack:
+            await serve(stop, stack, Journal(folder / "journal"))
         return stop.code
 
-    os._exit(leave(run(serve())))
-
-
-Statements = dict[str, str]
-
-
-def _replaced(names: tuple[str, ...], old: str, new: str) -> Callable[[Statements], Statements]:
-    def mutate(sql: Statements) -> Statements:
-        for name in names:
-            sql[name], found = re.subn(old, new, sql[name])
-            if not found:
-                raise ValueError(f"{name}.sql has no {old!r} any more: the mutant needs another place.")
-        return sql
-
-    return mutate
-
-
-_FENCE = r"g\.lease = o\.lease and coalesce\(g\.locked_by, ''\) = \$\d+(::text)?"
-
-_unfenced = _replaced(("settle_jobs", "finish_jobs", "park_jobs"), _FENCE, "g.locked_by is not null")
-_deaf = _replaced(("renew_leases",), r"coalesce\([^)]*(\(\)[^)]*)*\) as lost", "false as lost")
-
-# Each breaks one promise, and must be found out by the checker.
-MUTANTS: dict[str, Callable[[Statements], Statements]] = {
-    # A zombie, which nobody tells that it is one, commits over the one who has its job now.
-    "unfenced": lambda sql: _deaf(_unfenced(sql)),
-    # A step that takes one signal consumes all there are.
-    "greedy": _replaced(("park_jobs",), r"s\.id = any \(\$\d+::bigint\[\]\) and ", ""),
-    # A TTL closes before its time.
-    "early": _replaced(("expire_jobs",), r"kairos\.now\(\)", "(kairos.now() + interval '0.3 s')"),
-}
+    os._exit(leave(run(main())))

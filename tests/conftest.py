@@ -8,13 +8,14 @@ Properties are tried on the same examples each time, so that a red run is about 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
-from tests.places import temporary_directory
+from tests.data_directories import temporary_directory
 
-from kairos.testing.plugin import SETTINGS, kairos_admin, kairos_database, kairos_template  # noqa: F401
+from kairos.testing.plugin import SETTINGS, kairos_admin, kairos_bind, kairos_database, kairos_template  # noqa: F401
 
 if TYPE_CHECKING:
     from kairos.embedded import Server
@@ -41,6 +42,18 @@ def server_url(kairos_server: str) -> str:
 def database(kairos_database: str) -> str:
     """The URL of a migrated database that nobody else uses."""
     return kairos_database
+
+
+@pytest.fixture(autouse=True)
+def environment_is_left_as_it_was() -> Iterator[None]:
+    """A setting that one test leaves behind would change the tests after it."""
+    before = _settings()
+    yield
+    assert _settings() == before
+
+
+def _settings() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("KAIROS_")}
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,13 +1,26 @@
 "use client";
 
-import { usePathname, useRouter, useSearchParams } from "next/navigation";
+import { usePathname, useSearchParams } from "next/navigation";
 import { useCallback } from "react";
+import { base, withoutBase } from "./base";
+
+/**
+ * Goes to another page of the dashboard without asking the service for it: pages are code that is already here, so
+ * a lost connection never ends on the browser's own error page.
+ */
+export function go(href: string, how: "push" | "replace" = "push") {
+  const before = window.location.pathname;
+  window.history[how === "push" ? "pushState" : "replaceState"](null, "", base() + href);
+  if (window.location.pathname !== before) window.scrollTo(0, 0);
+}
+
+/** The path of the page, without the prefix it is mounted under. */
+export const usePath = () => withoutBase(usePathname(), base());
 
 /** The page's parameters, kept in its URL: a link shows the same thing to another person. */
 export function useAddress() {
   const params = useSearchParams();
-  const path = usePathname();
-  const router = useRouter();
+  const path = usePath();
   const change = useCallback(
     (changes: Record<string, string | readonly string[] | null>, how: "push" | "replace" = "replace") => {
       const next = new URLSearchParams(window.location.search);
@@ -15,12 +28,12 @@ export function useAddress() {
         next.delete(name);
         if (value === null || value === "") continue;
         if (typeof value === "string") next.set(name, value);
-        else value.forEach((each) => next.append(name, each));
+        else for (const each of value) next.append(name, each);
       }
       const text = next.toString();
-      router[how](text ? `${path}?${text}` : path, { scroll: false });
+      go(text ? `${path}?${text}` : path, how);
     },
-    [path, router],
+    [path],
   );
   return { params, change };
 }
@@ -28,4 +41,6 @@ export function useAddress() {
 export const jobHref = (id: number | bigint | string) => `/job/?id=${encodeURIComponent(String(id))}`;
 export const machineHref = (name: string) => `/machine/?name=${encodeURIComponent(name)}`;
 export const scheduleHref = (name: string) => `/schedule/?name=${encodeURIComponent(name)}`;
+export const workerHref = (id: string) => `/worker/?id=${encodeURIComponent(id)}`;
+export const queueHref = (name: string) => `/queue/?name=${encodeURIComponent(name)}`;
 export const jobsHref = (filter: Record<string, string>) => `/jobs/?${new URLSearchParams(filter)}`;

@@ -1,5 +1,7 @@
 "use client";
 
+import type { AnswerOf, Method, PathOf, QueryOf, RouteOf } from "./api-types";
+import { base } from "./base";
 import { read, write } from "./json";
 import { learnClock } from "./time";
 
@@ -36,14 +38,18 @@ export function onSignedOut(listener: () => void) {
 export type Query = Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>;
 type Options = { query?: Query; body?: unknown; signal?: AbortSignal; quiet?: boolean };
 
+/** A request by its bare path, for what is made from a table of requests. */
 export async function call<T>(method: string, path: string, options: Options = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json" };
   if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
   let response: Response;
   try {
-    response = await fetch(path + search(options.query), {
-      method, headers, signal: options.signal, credentials: "same-origin",
+    response = await fetch(base() + path + search(options.query), {
+      method,
+      headers,
+      signal: options.signal,
+      credentials: "same-origin",
       body: options.body === undefined ? undefined : write(options.body),
     });
   } catch (error) {
@@ -57,10 +63,31 @@ export async function call<T>(method: string, path: string, options: Options = {
   throw refusal(response, text);
 }
 
-export const get = <T>(path: string, query?: Query, signal?: AbortSignal) => call<T>("GET", path, { query, signal });
-export const post = <T>(path: string, body?: unknown, signal?: AbortSignal) => call<T>("POST", path, { body, signal });
-export const patch = <T>(path: string, body: unknown) => call<T>("PATCH", path, { body });
-export const remove = <T>(path: string) => call<T>("DELETE", path);
+type Asked<M extends Method, P extends RouteOf<M>> = PathOf<P> & {
+  query?: QueryOf<M, P>;
+  body?: object;
+  signal?: AbortSignal;
+  quiet?: boolean;
+};
+// A route with names in braces must be given them; any other may be asked for by its path alone.
+type Rest<M extends Method, P extends RouteOf<M>> =
+  PathOf<P> extends { path: object } ? [asked: Asked<M, P>] : [asked?: Asked<M, P>];
+
+/** A request to a route of the service, typed by its OpenAPI document: path, query and answer. */
+const asking =
+  <M extends Method>(method: M) =>
+  <P extends RouteOf<M>>(route: P, ...[asked]: Rest<M, P>): Promise<AnswerOf<M, P>> => {
+    const { path = {}, ...options } = (asked ?? {}) as {
+      path?: Record<string, string | number | bigint>;
+    } & Options;
+    const filled = route.replace(/\{(\w+)\}/g, (_, name: string) => part(path[name] ?? ""));
+    return call(method.toUpperCase(), filled, options);
+  };
+
+export const get = asking("get");
+export const post = asking("post");
+export const patch = asking("patch");
+export const remove = asking("delete");
 
 export function search(query: Query = {}): string {
   const pairs = new URLSearchParams();
@@ -78,16 +105,28 @@ export const part = (name: string | number | bigint) => encodeURIComponent(Strin
 /** What the service says about single fields, by their names: `tags[0]` and `input.name` are told at `tags` and `input`. */
 export function faults(error: Error | null): Record<string, string> {
   if (!(error instanceof ApiError)) return {};
-  const { field, errors } = error.details as { field?: unknown; errors?: { field: string; message: string }[] };
+  const { field, errors } = error.details as {
+    field?: unknown;
+    errors?: { field: string; message: string }[];
+  };
   const all = errors ?? (typeof field === "string" ? [{ field, message: error.message }] : []);
   return Object.fromEntries(all.map((each) => [each.field.replace(/[.[].*$/, ""), each.message]).reverse());
 }
 
 function refusal(response: Response, text: string): ApiError {
   try {
-    const { error, requestId } = read<{ error: { code: string; message: string; details?: Record<string, unknown> }; requestId: string }>(text);
+    const { error, requestId } = read<{
+      error: { code: string; message: string; details?: Record<string, unknown> };
+      requestId: string;
+    }>(text);
     return new ApiError(error.message, response.status, error.code, error.details ?? {}, requestId);
   } catch {
-    return new ApiError(`The service answered ${response.status}.`, response.status, "UNKNOWN", {}, response.headers.get("X-Request-Id"));
+    return new ApiError(
+      `The service answered ${response.status}.`,
+      response.status,
+      "UNKNOWN",
+      {},
+      response.headers.get("X-Request-Id"),
+    );
   }
 }

@@ -26,20 +26,47 @@ export type Webhook = Shapes["Webhook"];
 export type NewWebhook = Shapes["WebhookMade"];
 export type Audit = Shapes["AuditEntry"];
 export type BulkPortion = Shapes["BulkAnswer"];
+export type ErrorGroup = Shapes["ErrorGroup"];
 
 export type Machine = Refined<Shapes["Machine"], { input: Schema }>;
 
 /** As much of JSON Schema as a form needs. */
 export type Schema = {
-  type?: string | string[]; title?: string; description?: string; properties?: Record<string, Schema>; required?: string[];
-  default?: unknown; enum?: unknown[]; anyOf?: Schema[]; $ref?: string; $defs?: Record<string, Schema>; format?: string; items?: Schema;
+  type?: string | string[];
+  title?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  /** The names of the properties in the order of the signature. */
+  "x-order"?: string[];
+  default?: unknown;
+  enum?: unknown[];
+  anyOf?: Schema[];
+  $ref?: string;
+  $defs?: Record<string, Schema>;
+  format?: string;
+  items?: Schema;
 };
 
 export type Diagram = {
-  name: string; states: string[]; initial: string[]; terminal: string[];
+  name: string;
+  states: string[];
+  initial: string[];
+  terminal: string[];
   transitions: { verb: string; from: string; to: string; by: string; because: string }[];
 };
 
+/** How many jobs of each queue were accepted and picked since the last such event. */
+export type StartCounts = { accepted?: Record<string, number>; picked?: Record<string, number> };
+
 // Streams are not part of the OpenAPI document.
-export type LogLine = { cursor: number; at: string; level: string; line: string; fields?: Record<string, unknown> | null };
+export type LogLine = {
+  cursor: number;
+  at: string;
+  level: string;
+  line: string;
+  fields?: Record<string, unknown> | null;
+  step?: string;
+  attempt?: number;
+};
 export type Pulse = { at: string; edges: { verb: string; from: JobState; to: JobState; count: number }[] };

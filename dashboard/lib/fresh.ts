@@ -2,10 +2,23 @@ import type { Query } from "@tanstack/react-query";
 import { ApiError } from "./api";
 
 /** Whether the service understood and said no: asking again the same way changes nothing. */
-export const isRefused = (error: Error) => error instanceof ApiError && error.status < 500 && error.status !== 429;
+export const isRefused = (error: Error) =>
+  error instanceof ApiError && error.status < 500 && error.status !== 429;
 
-// What starts is not in the stream of changes: lists of jobs and their counts look for it this often.
-export const SOON = 2000;
+let hasStream = false;
 
-/** How often an answer is read again, under the stream; sooner while it fails, so that a page heals by itself. */
-export const every = (ms: number) => ({ state: { error } }: Query<any, any, any, any>) => (!error ? ms : isRefused(error) ? false : Math.min(ms, 1500));
+/** Says whether the stream of changes is open: it says what is stale, and then nothing is read at intervals. */
+export function streamIsOpen(open: boolean) {
+  hasStream = open;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a query of any kind is asked only for its error
+type AnyQuery = Query<any, any, any, any>;
+
+/** How often an answer is read while the stream is down; and while it fails, so that a page heals by itself. */
+export const every =
+  (ms: number) =>
+  ({ state: { error } }: AnyQuery) => {
+    if (error) return isRefused(error) ? (false as const) : Math.min(ms, 1500);
+    return hasStream ? (false as const) : ms;
+  };

@@ -30,7 +30,9 @@ export function write(value: unknown, indent = 0, level = 0): string {
     ? value.map((item) => write(item, indent, level + 1))
     : Object.entries(value)
         .filter(([, item]) => item !== undefined)
-        .map(([name, item]) => `${JSON.stringify(name)}:${indent ? " " : ""}${write(item, indent, level + 1)}`);
+        .map(
+          ([name, item]) => `${JSON.stringify(name)}:${indent ? " " : ""}${write(item, indent, level + 1)}`,
+        );
   if (inner.length === 0) return open + close;
   if (!indent) return open + inner.join(",") + close;
   const pad = " ".repeat(indent * (level + 1));

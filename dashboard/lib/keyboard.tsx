@@ -2,28 +2,33 @@
 
 import { useEffect, useRef, useState } from "react";
 
+/** A handler that answers `false` leaves the key to the browser. */
+type Handler = (event: KeyboardEvent) => unknown;
+
 const typing = (target: EventTarget | null) =>
-  target instanceof HTMLElement && target.getAttribute("type") !== "checkbox" && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  target instanceof HTMLElement &&
+  target.getAttribute("type") !== "checkbox" &&
+  (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /** Calls the handler of a key pressed outside of fields and dialogs; two keys in turn are written "g j". */
-export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>) {
+export function useKeys(keys: Record<string, Handler>) {
   const latest = useRef(keys);
   latest.current = keys;
   useEffect(() => {
     let first = "";
     let forget: ReturnType<typeof setTimeout> | undefined;
     const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-      if (document.querySelector("dialog[open]")) return;
-      const pair = first && latest.current[`${first} ${event.key}`];
-      const handler = pair || latest.current[event.key];
+      if (event.defaultPrevented || event.altKey) return;
+      const held = event.metaKey || event.ctrlKey;
+      const name = held ? `mod+${event.key.toLowerCase()}` : event.key;
+      if (document.querySelector("[role=dialog]") || (!held && typing(event.target))) return;
+      const handler = (first && latest.current[`${first} ${name}`]) || latest.current[name];
       clearTimeout(forget);
-      first = event.key;
-      forget = setTimeout(() => { first = ""; }, 800);
-      if (handler) {
-        event.preventDefault();
-        handler(event);
-      }
+      first = name;
+      forget = setTimeout(() => {
+        first = "";
+      }, 800);
+      if (handler && handler(event) !== false) event.preventDefault();
     };
     window.addEventListener("keydown", press);
     return () => {
@@ -33,21 +38,36 @@ export function useKeys(keys: Record<string, (event: KeyboardEvent) => void>) {
   }, []);
 }
 
-/** The row that j and k move over; Enter opens it. */
-export function useRows(length: number, open: (index: number) => void) {
-  const [current, setCurrent] = useState(-1);
+/** Where the cursor goes from one row to another; a row that has left the list begins again at its edge. */
+export function moved(rows: readonly string[], current: string | null, by: number): string | null {
+  const at = current === null ? -1 : rows.indexOf(current);
+  if (at < 0) return rows[by > 0 ? 0 : rows.length - 1] ?? null;
+  return rows[Math.max(0, Math.min(rows.length - 1, at + by))] ?? null;
+}
+
+const ITS_OWN = "a,button,input,select,textarea,summary,[role=button],[role=menuitem]";
+
+/** The row that j and k move over, by its name, so that it stays with it when others come; Enter opens it. */
+export function useRows(rows: readonly string[], open: (row: string) => void) {
+  const [current, setCurrent] = useState<string | null>(null);
   const move = (by: number) => {
-    const next = Math.max(0, Math.min(length - 1, current + by));
-    if (length === 0) return;
+    const next = moved(rows, current, by);
     setCurrent(next);
-    document.querySelectorAll("[data-row]")[next]?.scrollIntoView({ block: "nearest" });
+    if (next === null) return;
+    document.querySelectorAll("[data-row]")[rows.indexOf(next)]?.scrollIntoView({ block: "nearest" });
   };
   useKeys({
     j: () => move(1),
     k: () => move(-1),
     Enter: (event) => {
-      if (current >= 0 && current < length && !(event.target instanceof HTMLElement && event.target.closest("a,button,input"))) open(current);
+      // A focused link or button answers Enter by itself.
+      if (event.target instanceof HTMLElement && event.target.closest(ITS_OWN)) return false;
+      if (current === null || !rows.includes(current)) return false;
+      open(current);
     },
   });
-  return current;
+  return {
+    current: current !== null && rows.includes(current) ? current : null,
+    clear: () => setCurrent(null),
+  };
 }

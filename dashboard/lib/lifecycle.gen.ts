@@ -1,4 +1,4 @@
-// Rendered from kairos/fsm/lifecycle.py by `python -m kairos.fsm.render`. Do not edit.
+// Rendered from kairos/fsm/ by `python -m kairos.fsm.render`. Do not edit.
 
 export const State = {
   scheduled: "scheduled",
@@ -31,17 +31,21 @@ export const LOOKS = {
 export type Tone = (typeof LOOKS)[JobState]["tone"];
 export type Glyph = (typeof LOOKS)[JobState]["glyph"];
 
-// What a person may ask of a job in each state.
-export const CAN: Record<JobState, readonly string[]> = {
-  scheduled: ["cancel", "run_now", "signal"],
-  pending: ["cancel", "signal"],
-  running: ["cancel", "signal"],
-  waiting: ["cancel", "signal"],
-  success: ["retry"],
-  failed: ["retry"],
-  cancelled: ["retry"],
-  expired: ["retry"],
+// What a client may ask of a job; `from` are the states that allow it, `fields` what may be given with it.
+export type JobRequest = {
+  name: string; label: string; effect: string; done: string; from: readonly JobState[]; scope: "enqueue" | "operate";
+  method: string; path: string; fields: readonly string[]; inBulk: boolean; dangerous: boolean;
 };
+
+export const REQUESTS: readonly JobRequest[] = [
+  {"name": "edit", "label": "Change", "effect": "What is left out stays as it is.", "done": "changed", "from": ["scheduled", "pending"], "scope": "operate", "method": "PATCH", "path": "/api/jobs/{id}", "fields": ["priority", "queue", "tags", "run_at", "ttl", "expires_at"], "inBulk": false, "dangerous": false},
+  {"name": "run_now", "label": "Run now", "effect": "It is due now instead of later.", "done": "brought forward", "from": ["scheduled"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/run-now", "fields": [], "inBulk": true, "dangerous": false},
+  {"name": "snooze", "label": "Snooze", "effect": "It is due later. When it expires does not change.", "done": "snoozed", "from": ["scheduled", "pending"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/snooze", "fields": ["delay", "until", "reason"], "inBulk": true, "dangerous": false},
+  {"name": "retry", "label": "Retry", "effect": "A new job does the same again, and names the old one.", "done": "retried", "from": ["success", "failed", "cancelled", "expired"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/retry", "fields": [], "inBulk": true, "dangerous": false},
+  {"name": "signal", "label": "Signal", "effect": "A job that waits for the signal goes on; any other keeps it in its inbox.", "done": "sent a signal", "from": ["scheduled", "pending", "running", "waiting"], "scope": "enqueue", "method": "POST", "path": "/api/jobs/{id}/signals", "fields": ["name", "payload", "dedup_key"], "inBulk": false, "dangerous": false},
+  {"name": "cancel", "label": "Cancel", "effect": "A job that waits ends at once and never runs; a running one is asked to stop at its next checkpoint.", "done": "cancelled", "from": ["scheduled", "pending", "running", "waiting"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/cancel", "fields": ["reason"], "inBulk": true, "dangerous": true},
+  {"name": "delete", "label": "Delete", "effect": "Its input, output, log and history are gone for good.", "done": "deleted", "from": ["success", "failed", "cancelled", "expired"], "scope": "operate", "method": "DELETE", "path": "/api/jobs/{id}", "fields": [], "inBulk": true, "dangerous": true},
+];
 
 export type Transition = { verb: string; from: JobState; to: JobState; by: string; because: string };
 
@@ -63,6 +67,8 @@ export const TRANSITIONS: readonly Transition[] = [
   {"verb": "cancel", "from": "pending", "to": "cancelled", "by": "client", "because": "it was cancelled before it ran"},
   {"verb": "cancel", "from": "waiting", "to": "cancelled", "by": "client", "because": "it was cancelled before it ran"},
   {"verb": "run_now", "from": "scheduled", "to": "pending", "by": "client", "because": "its time was brought forward"},
+  {"verb": "snooze", "from": "scheduled", "to": "scheduled", "by": "client", "because": "it was put off by a person"},
+  {"verb": "snooze", "from": "pending", "to": "scheduled", "by": "client", "because": "it was put off by a person"},
   {"verb": "expire", "from": "scheduled", "to": "expired", "by": "sweeper", "because": "its TTL closed before a worker took it"},
   {"verb": "expire", "from": "pending", "to": "expired", "by": "sweeper", "because": "its TTL closed before a worker took it"},
 ];

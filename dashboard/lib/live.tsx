@@ -2,19 +2,25 @@
 
 import { useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useMemo, useRef, useState } from "react";
-import type { Pulse } from "./documents";
+import type { Pulse, StartCounts } from "./documents";
+import { streamIsOpen } from "./fresh";
+import { keys, LISTED, MOVED, PLOTTED } from "./keys";
 import { useSession } from "./session";
 import { follow, type StreamState } from "./stream";
 
-type Listener = (pulse: Pulse) => void;
-type Live = { state: StreamState; onPulse: (listener: Listener) => () => void };
+/** What passed on the stream: committed changes, or how many jobs were accepted and picked. */
+export type Passed = { pulse: Pulse } | { counts: StartCounts };
+type Listener = (passed: Passed) => void;
+type Live = { state: StreamState; onPassed: (listener: Listener) => () => void };
 
-const Context = createContext<Live>({ state: "connecting", onPulse: () => () => {} });
+const Context = createContext<Live>({ state: "connecting", onPassed: () => () => {} });
 export const useLive = () => useContext(Context);
 
-// What a change of any job can make stale; read again at most this often.
-const MOVED = ["stats", "jobs", "queues"];
+// What a change can make stale is read again at most this often, and once more when no more changes come: counts are
+// made a moment after the changes that they count.
 const AT_MOST_EVERY = 1000;
+const AFTER_THE_LAST = 2500;
+const PLOTS_AT_MOST_EVERY = 10_000;
 
 /** One stream for the tab: it pulses the diagram and says which answers are stale. */
 export function LiveProvider({ children }: { children: React.ReactNode }) {
@@ -26,44 +32,74 @@ export function LiveProvider({ children }: { children: React.ReactNode }) {
   useEffect(() => {
     if (!session) return;
     let waiting: ReturnType<typeof setTimeout> | undefined;
-    let lost = false;
-    const refresh = (keys?: string[]) =>
-      client.invalidateQueries({ predicate: (query) => (keys ? keys.includes(String(query.queryKey[0])) : query.queryKey[0] !== "session") }, { cancelRefetch: false });
+    let last: ReturnType<typeof setTimeout> | undefined;
+    let plotted = 0;
+    const stale = new Set<string>();
+    const refresh = (names?: readonly string[]) =>
+      client.invalidateQueries(
+        {
+          predicate: ({ queryKey: [first] }) =>
+            names ? names.includes(String(first)) : first !== keys.session[0],
+        },
+        { cancelRefetch: false },
+      );
+    const refreshSoon = (names: readonly string[]) => {
+      for (const name of names) stale.add(name);
+      waiting ??= setTimeout(() => {
+        waiting = undefined;
+        const late = performance.now() - plotted > PLOTS_AT_MOST_EVERY;
+        if (late) plotted = performance.now();
+        void refresh([...stale, ...(late ? PLOTTED : [])]);
+        stale.clear();
+      }, AT_MOST_EVERY);
+    };
+    const tell = (passed: Passed) => {
+      for (const listener of listeners.current) listener(passed);
+      refreshSoon(MOVED);
+      clearTimeout(last);
+      last = setTimeout(() => void refresh([...MOVED, ...PLOTTED]), AFTER_THE_LAST);
+    };
     const stop = follow({
       url: () => "/api/events?summary=true",
-      events: ["pulse", "alarm"],
+      events: ["pulse", "counts", "alarm", "lists"],
       on: (event, data) => {
-        if (event === "alarm") return void refresh(["alarms", "stats"]);
-        listeners.current.forEach((listener) => listener(data));
-        waiting ??= setTimeout(() => {
-          waiting = undefined;
-          void refresh(MOVED);
-        }, AT_MOST_EVERY);
+        if (event === "alarm") refreshSoon(["alarms", "stats"]);
+        else if (event === "lists")
+          refreshSoon((data as { changed: string[] }).changed.flatMap((name) => LISTED[name] ?? []));
+        else if (event === "pulse") tell({ pulse: data });
+        else tell({ counts: data });
       },
       state: (next) => {
         setState(next);
+        streamIsOpen(next === "open");
         if (next === "lost") {
-          lost = true;
-          void client.invalidateQueries({ queryKey: ["session"] });
-        } else if (next === "open" && lost) {
-          lost = false;
-          void refresh();
+          void client.invalidateQueries({ queryKey: keys.session });
+          void refresh(); // from here on, answers are read at intervals
+        } else if (next === "open") {
+          // The stream says nothing about changes before it began.
+          clearTimeout(last);
+          last = setTimeout(() => void refresh(), AT_MOST_EVERY);
         }
       },
     });
     return () => {
       clearTimeout(waiting);
+      clearTimeout(last);
       stop();
+      streamIsOpen(false);
     };
     // A renewed session is the same person: only its coming and going matters.
   }, [client, session === null]);
 
-  const value = useMemo<Live>(() => ({
-    state,
-    onPulse: (listener) => {
-      listeners.current.add(listener);
-      return () => void listeners.current.delete(listener);
-    },
-  }), [state]);
+  const value = useMemo<Live>(
+    () => ({
+      state,
+      onPassed: (listener) => {
+        listeners.current.add(listener);
+        return () => void listeners.current.delete(listener);
+      },
+    }),
+    [state],
+  );
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }

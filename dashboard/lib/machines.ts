@@ -1,7 +1,7 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import type { Machine } from "./documents";
+import { keys } from "./keys";
 import { readPages } from "./list";
 import { useMaybeSignedIn } from "./session";
 
@@ -11,12 +11,19 @@ const PAGES = 10;
 /** Every machine that is known. */
 export function useMachines() {
   const enabled = useMaybeSignedIn();
-  return useQuery({ queryKey: ["machines"], queryFn: ({ signal }) => readPages<Machine, "machines">("machines", "/api/machines", PAGES, signal), enabled, staleTime: 10_000 });
+  return useQuery({
+    queryKey: keys.machines,
+    queryFn: ({ signal }) => readPages("machines", "/api/machines", {}, PAGES, signal),
+    enabled,
+    staleTime: 10_000,
+  });
 }
 
 /** Whether an action has more than one step: only then is the name of a step news. */
 export function useHasSteps(): (action: string) => boolean {
   const { data } = useMachines();
-  const plain = new Set(data?.machines.filter((machine) => machine.steps.length === 1).map((machine) => machine.name));
+  const plain = new Set(
+    data?.machines.filter((machine) => machine.steps.length === 1).map((machine) => machine.name),
+  );
   return (action) => data !== undefined && !plain.has(action);
 }

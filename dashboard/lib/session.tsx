@@ -1,10 +1,11 @@
 "use client";
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { usePathname, useRouter } from "next/navigation";
 import { createContext, useCallback, useContext, useEffect } from "react";
-import { ApiError, call, onSignedOut, setCsrf } from "./api";
+import { go, usePath } from "./address";
+import { ApiError, get, onSignedOut, remove, setCsrf } from "./api";
 import type { Session } from "./documents";
+import { keys } from "./keys";
 
 const Context = createContext<Session | null | undefined>(undefined);
 const SIGN_IN = "/sign-in/";
@@ -24,14 +25,13 @@ export function useMay(scope: "read" | "enqueue" | "operate" | "admin"): boolean
 }
 
 export function SessionProvider({ children }: { children: React.ReactNode }) {
-  const router = useRouter();
-  const path = usePathname();
+  const path = usePath();
   const client = useQueryClient();
   const query = useQuery({
-    queryKey: ["session"],
+    queryKey: keys.session,
     queryFn: async () => {
       try {
-        const { session } = await call<{ session: Session }>("GET", "/api/session", { quiet: true });
+        const { session } = await get("/api/session", { quiet: true });
         setCsrf(session.csrf);
         return session;
       } catch (error) {
@@ -44,15 +44,15 @@ export function SessionProvider({ children }: { children: React.ReactNode }) {
     retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 5000),
   });
 
-  useEffect(() => onSignedOut(() => client.setQueryData(["session"], null)), [client]);
+  useEffect(() => onSignedOut(() => client.setQueryData(keys.session, null)), [client]);
 
   const signedOut = query.data === null;
   useEffect(() => {
     if (signedOut && !path.startsWith(SIGN_IN)) {
-      const here = window.location.pathname + window.location.search;
-      router.replace(`${SIGN_IN}?next=${encodeURIComponent(here)}`);
+      const here = path + window.location.search;
+      go(`${SIGN_IN}?next=${encodeURIComponent(here)}`, "replace");
     }
-  }, [signedOut, path, router]);
+  }, [signedOut, path]);
 
   return <Context.Provider value={query.data}>{children}</Context.Provider>;
 }
@@ -60,8 +60,8 @@ export function SessionProvider({ children }: { children: React.ReactNode }) {
 export function useSignOut() {
   const client = useQueryClient();
   return useCallback(async () => {
-    await call("DELETE", "/api/session");
-    client.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
-    client.setQueryData(["session"], null);
+    await remove("/api/session");
+    client.removeQueries({ predicate: (query) => query.queryKey[0] !== keys.session[0] });
+    client.setQueryData(keys.session, null);
   }, [client]);
 }

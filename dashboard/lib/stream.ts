@@ -1,5 +1,6 @@
 "use client";
 
+import { base } from "./base";
 import { read } from "./json";
 
 export type StreamState = "connecting" | "open" | "lost" | "ended";
@@ -8,7 +9,7 @@ type Follow = {
   url: (cursor: string | null) => string;
   events: readonly string[];
   /** Answers true when the stream is over and must not be opened again. */
-  on: (event: string, data: never, id: string | null) => boolean | void;
+  on: (event: string, data: never, id: string | null) => unknown;
   state?: (state: StreamState) => void;
 };
 
@@ -32,7 +33,7 @@ export function follow({ url, events, on, state }: Follow): () => void {
   const open = () => {
     close();
     if (over || document.hidden) return;
-    const mine = new EventSource(url(cursor));
+    const mine = new EventSource(base() + url(cursor));
     source = mine;
     mine.onopen = () => {
       failures = 0;

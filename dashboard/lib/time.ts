@@ -1,6 +1,7 @@
 "use client";
 
 import { useSyncExternalStore } from "react";
+import { stored, useStored } from "./stored";
 
 // The browser's clock, corrected by the service's: ages are right on a machine whose clock is not.
 let skew = 0;
@@ -34,22 +35,30 @@ function subscribe(listener: () => void) {
 
 /** Renders again every second, by one timer for the whole page. */
 export function useSecond() {
-  return useSyncExternalStore(subscribe, () => second, () => 0);
+  return useSyncExternalStore(
+    subscribe,
+    () => second,
+    () => 0,
+  );
 }
 
 export function relative(at: string, from = now()): string {
   const difference = Date.parse(at) - from;
-  const text = span(Math.abs(difference));
+  const text = span(Math.abs(difference), false);
   if (Math.abs(difference) < 1000) return "now";
   return difference < 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** A length of time in the largest unit that says it, from milliseconds. */
-export function span(ms: number): string {
+/** A length of time in the largest unit that says it, from milliseconds; under ten minutes with its seconds. */
+export function span(ms: number, seconds = true): string {
   if (ms < 1) return "<1 ms";
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
   if (ms < 60_000) return `${Math.floor(ms / 1000)} s`;
+  if (ms < 600_000 && seconds) {
+    const left = Math.floor((ms % 60_000) / 1000);
+    return `${Math.floor(ms / 60_000)} min${left ? ` ${left} s` : ""}`;
+  }
   if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min`;
   if (ms < 86_400_000) {
     const minutes = Math.floor((ms % 3_600_000) / 60_000);
@@ -60,13 +69,27 @@ export function span(ms: number): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-export function exact(at: string, tz?: string): string {
+/** In which zone times are shown: the browser's own, or UTC where that was chosen. */
+export type Zone = "local" | "utc";
+export const useZone = () => useStored<Zone>("zone", "local");
+export const zone = (): string | undefined =>
+  typeof localStorage !== "undefined" && stored<Zone>("zone", "local") === "utc" ? "UTC" : undefined;
+
+export function exact(at: string, tz: string | undefined = zone()): string {
   const name = tz ?? "";
   let format = formats.get(name);
   if (!format) {
     format = new Intl.DateTimeFormat("en-GB", {
-      weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit",
-      second: "2-digit", hourCycle: "h23", timeZone: tz, timeZoneName: "short",
+      weekday: "short",
+      day: "numeric",
+      month: "short",
+      year: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      hourCycle: "h23",
+      timeZone: tz,
+      timeZoneName: "short",
     });
     formats.set(name, format);
   }
@@ -74,20 +97,20 @@ export function exact(at: string, tz?: string): string {
 }
 
 export function clock(at: string): string {
-  const date = new Date(at);
-  const two = (part: number) => String(part).padStart(2, "0");
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, "0")}`;
+  return local(at, true).slice(11);
 }
 
-export const ownZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
+export const ownZone = () => zone() ?? (Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC");
 
 /** An instant as a field for local time shows it, and back; what is no time stays as it is, for the service to refuse. */
-export function local(at: string): string {
+export function local(at: string, milliseconds = false): string {
   const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+  const offset = zone() ? 0 : date.getTimezoneOffset() * 60_000;
+  return new Date(date.getTime() - offset).toISOString().slice(0, milliseconds ? 23 : 19);
 }
 
 export function instant(text: string): string {
-  const date = new Date(text);
+  const bare = /^\d{4}-\d\d-\d\dT[\d:.]+$/.test(text);
+  const date = new Date(bare && zone() ? `${text}Z` : text);
   return Number.isNaN(date.getTime()) ? text : date.toISOString();
 }

@@ -1,32 +1,139 @@
 "use client";
 
-import { useEffect, useRef } from "react";
+import * as Radix from "@radix-ui/react-dialog";
+import { useRef, useState } from "react";
+import { visibleLine } from "@/lib/visible";
 import { Icon } from "./icon";
 
-/** A sheet above the page: the browser keeps the focus inside, and Escape closes it. */
-export function Dialog({ title, onClose, children, wide = false }: { title: string; onClose: () => void; children: React.ReactNode; wide?: boolean }) {
-  const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const dialog = ref.current;
-    if (dialog && !dialog.open) dialog.showModal();
-  }, []);
+type Props = { title: string; onClose: () => void; children: React.ReactNode; wide?: boolean };
+
+/** A sheet above the page. One that was filled in is not thrown away by a click beside it or by Escape. */
+export function Dialog({ title, onClose, children, wide = false }: Props) {
+  const filled = useRef(false);
+  const [asks, setAsks] = useState(false);
+  const leave = (event: { preventDefault: () => void }) => {
+    if (!filled.current) return;
+    event.preventDefault();
+    setAsks(true);
+  };
   return (
-    <dialog ref={ref} className="sheet" aria-label={title} style={wide ? { width: "min(880px, calc(100vw - 16px))" } : undefined}
-      onClose={onClose} onClick={(event) => event.target === ref.current && ref.current?.close()}>
-      <header className="sticky top-0 z-10 flex h-12 items-center justify-between gap-4 border-b bg-panel px-4">
-        <h2 className="truncate text-14 font-semibold">{title}</h2>
-        <button type="button" className="button button-bare" aria-label="Close" onClick={() => ref.current?.close()}><Icon name="close" /></button>
-      </header>
-      <div className="p-4">{children}</div>
-    </dialog>
+    <Radix.Root open onOpenChange={(open) => !open && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="overlay" />
+        <Radix.Content
+          className="sheet"
+          aria-describedby={undefined}
+          style={wide ? { width: "min(880px, calc(100vw - 16px))" } : undefined}
+          onInteractOutside={leave}
+          onEscapeKeyDown={leave}
+          onInput={() => {
+            filled.current = true;
+          }}
+        >
+          <header className="sticky top-0 z-10 flex h-12 items-center justify-between gap-4 border-b bg-panel px-4">
+            <Radix.Title className="truncate text-14 font-semibold">{visibleLine(title)}</Radix.Title>
+            <Radix.Close className="button button-bare" aria-label="Close">
+              <Icon name="close" />
+            </Radix.Close>
+          </header>
+          {asks && (
+            <div
+              role="alert"
+              className="tone-amber tone-soft sticky top-12 z-10 flex flex-wrap items-center justify-between gap-2 border-b px-4 py-2 text-13"
+            >
+              Discard what you filled in?
+              <span className="flex gap-2">
+                <button type="button" className="button button-small" onClick={() => setAsks(false)}>
+                  Keep editing
+                </button>
+                <button type="button" className="button button-small button-danger" onClick={onClose}>
+                  Discard
+                </button>
+              </span>
+            </div>
+          )}
+          <div className="p-4">{children}</div>
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
   );
 }
 
 export function DialogActions({ children, error }: { children: React.ReactNode; error?: Error | null }) {
   return (
     <div className="mt-6">
-      {error && <p role="alert" className="tone tone-red mb-3 text-13 break-words">{error.message}</p>}
+      {error && (
+        <p role="alert" className="tone tone-red mb-3 text-13 break-words">
+          {error.message}
+        </p>
+      )}
       <div className="flex flex-wrap justify-end gap-2">{children}</div>
     </div>
+  );
+}
+
+/** The buttons of a form in a sheet: one leaves it, the other sends it. `before` stands left of both. */
+export function FormActions({
+  children,
+  error,
+  onClose,
+  disabled,
+  before,
+}: {
+  children: React.ReactNode;
+  error?: Error | null;
+  onClose: () => void;
+  disabled: boolean;
+  before?: React.ReactNode;
+}) {
+  return (
+    <DialogActions error={error}>
+      {before}
+      <button type="button" className="button" onClick={onClose}>
+        Cancel
+      </button>
+      <button type="submit" className="button button-primary" disabled={disabled}>
+        {children}
+      </button>
+    </DialogActions>
+  );
+}
+
+/** Asks before something that others will feel. */
+export function Confirm({
+  title,
+  children,
+  label,
+  onConfirm,
+  onClose,
+  pending = false,
+  error,
+  dangerous = true,
+  keep = "Cancel",
+}: Omit<Props, "wide"> & {
+  label: string;
+  onConfirm: () => void;
+  pending?: boolean;
+  error?: Error | null;
+  dangerous?: boolean;
+  keep?: string;
+}) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div className="text-13 text-muted">{children}</div>
+      <DialogActions error={error}>
+        <button type="button" className="button" onClick={onClose}>
+          {keep}
+        </button>
+        <button
+          type="button"
+          className={`button ${dangerous ? "button-danger" : "button-primary"}`}
+          disabled={pending}
+          onClick={onConfirm}
+        >
+          {label}
+        </button>
+      </DialogActions>
+    </Dialog>
   );
 }

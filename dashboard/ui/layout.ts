@@ -4,15 +4,28 @@ export type Node = { id: string; width: number; height: number };
 export type Link = { from: string; to: string; label: string };
 export type Point = { x: number; y: number };
 export type Placed = {
-  width: number; height: number;
+  width: number;
+  height: number;
   nodes: Map<string, Point>;
   links: { from: string; to: string; label: string; path: string; at: Point }[];
 };
 
 /** Places nodes in layers and routes links between them; `last` names those that belong at the far end. */
-export function layout(nodes: readonly Node[], links: readonly Link[], across: boolean, last: ReadonlySet<string> = new Set()): Placed {
+export function layout(
+  nodes: readonly Node[],
+  links: readonly Link[],
+  across: boolean,
+  last: ReadonlySet<string> = new Set(),
+): Placed {
   const graph = new dagre.graphlib.Graph();
-  graph.setGraph({ rankdir: across ? "LR" : "TB", nodesep: across ? 20 : 28, ranksep: across ? 64 : 44, edgesep: 14, marginx: 8, marginy: 8 });
+  graph.setGraph({
+    rankdir: across ? "LR" : "TB",
+    nodesep: across ? 20 : 28,
+    ranksep: across ? 64 : 44,
+    edgesep: 14,
+    marginx: 8,
+    marginy: 8,
+  });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const node of nodes) graph.setNode(node.id, { width: node.width, height: node.height });
   const depth = depths(nodes, links);
@@ -20,7 +33,13 @@ export function layout(nodes: readonly Node[], links: readonly Link[], across: b
   for (const link of links) {
     if (link.from === link.to) continue;
     const far = last.has(link.to) ? Math.max(1, deepest - (depth.get(link.from) ?? 0)) : 1;
-    graph.setEdge(link.from, link.to, { width: label(link.label), height: 16, labelpos: "c", minlen: far, weight: 1 });
+    graph.setEdge(link.from, link.to, {
+      width: label(link.label),
+      height: 16,
+      labelpos: "c",
+      minlen: far,
+      weight: 1,
+    });
   }
   dagre.layout(graph);
   const size = graph.graph() as { width: number; height: number };
@@ -36,7 +55,8 @@ export function layout(nodes: readonly Node[], links: readonly Link[], across: b
   };
 }
 
-const label = (text: string) => (text ? Math.max(...text.split("\n").map((line) => line.length)) * 7.2 + 8 : 0);
+const label = (text: string) =>
+  text ? Math.max(...text.split("\n").map((line) => line.length)) * 7.2 + 8 : 0;
 
 /** How far each node is from a start, over links that do not lead back. */
 function depths(nodes: readonly Node[], links: readonly Link[]): Map<string, number> {

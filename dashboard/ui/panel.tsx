@@ -1,6 +1,22 @@
+"use client";
+
+import { useTitle } from "@/lib/title";
+import { visibleLine } from "@/lib/visible";
+import { Link } from "./link";
+
 /** A titled part of a page. */
-export function Panel({ title, aside, children, flush = false, className = "" }: {
-  title?: React.ReactNode; aside?: React.ReactNode; children: React.ReactNode; flush?: boolean; className?: string;
+export function Panel({
+  title,
+  aside,
+  children,
+  flush = false,
+  className = "",
+}: {
+  title?: React.ReactNode;
+  aside?: React.ReactNode;
+  children: React.ReactNode;
+  flush?: boolean;
+  className?: string;
 }) {
   return (
     <section className={`panel min-w-0 ${className}`}>
@@ -15,15 +31,38 @@ export function Panel({ title, aside, children, flush = false, className = "" }:
   );
 }
 
-export function PageTitle({ title, children, above }: { title: React.ReactNode; children?: React.ReactNode; above?: React.ReactNode }) {
+export function PageTitle({
+  title,
+  children,
+  above,
+  tab,
+}: {
+  title: React.ReactNode;
+  /** What the browser's tab is called, where the title alone does not tell. */
+  tab?: string;
+  children?: React.ReactNode;
+  above?: React.ReactNode;
+}) {
+  useTitle(tab ?? (typeof title === "string" ? title : null));
   return (
     <div className="mb-6 flex flex-wrap items-end justify-between gap-x-4 gap-y-3">
       <div className="min-w-0">
         {above && <div className="mb-1 text-13 text-muted">{above}</div>}
-        <h1 className="text-20 font-semibold tracking-tight break-words">{title}</h1>
+        <h1 className="text-20 font-semibold tracking-tight break-words">
+          {typeof title === "string" ? visibleLine(title) : title}
+        </h1>
       </div>
       {children && <div className="flex flex-wrap items-center gap-2">{children}</div>}
     </div>
+  );
+}
+
+/** Leads from the page of one thing to the list that it is in. */
+export function Up({ to, children }: { to: string; children: React.ReactNode }) {
+  return (
+    <Link href={to} className="link">
+      {children}
+    </Link>
   );
 }
 

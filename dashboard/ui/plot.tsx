@@ -1,6 +1,7 @@
 "use client";
 
 import { useEffect, useRef, useState } from "react";
+import type { Axis } from "@/lib/axes";
 
 export type Series = { name: string; color: string; values: readonly (number | null)[]; dash?: string };
 
@@ -10,15 +11,17 @@ type Props = {
   series: readonly Series[];
   /** Bars stand on each other; lines share one ground. */
   kind: "bars" | "lines";
+  /** Where the lines of the ground stand, for the highest value there is. */
+  axis: (highest: number) => Axis;
   format: (value: number) => string;
   time: (at: string) => string;
 };
 
-const HEIGHT = 168;
+const HEIGHT = 148;
 const PAD = { left: 56, right: 8, top: 8, bottom: 22 };
 
 /** A small plot over time; the values under the pointer are read out below it. */
-export function Plot({ label, times, series, kind, format, time }: Props) {
+export function Plot({ label, times, series, kind, axis, format, time }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<number | null>(null);
@@ -29,8 +32,13 @@ export function Plot({ label, times, series, kind, format, time }: Props) {
   }, []);
 
   const n = times.length;
-  const sums = times.map((_, i) => series.reduce((sum, each) => (kind === "bars" ? sum + (each.values[i] ?? 0) : Math.max(sum, each.values[i] ?? 0)), 0));
-  const ceiling = nice(Math.max(...sums, 0));
+  const sums = times.map((_, i) =>
+    series.reduce(
+      (sum, each) => (kind === "bars" ? sum + (each.values[i] ?? 0) : Math.max(sum, each.values[i] ?? 0)),
+      0,
+    ),
+  );
+  const { ceiling, ticks } = axis(Math.max(...sums, 0));
   const inner = Math.max(0, width - PAD.left - PAD.right);
   const x = (i: number) => PAD.left + (n > 0 ? ((i + 0.5) * inner) / n : 0);
   const y = (value: number) => HEIGHT - PAD.bottom - (value / ceiling) * (HEIGHT - PAD.top - PAD.bottom);
@@ -39,73 +47,200 @@ export function Plot({ label, times, series, kind, format, time }: Props) {
 
   return (
     <figure className="min-w-0">
-      <div ref={box} style={{ height: HEIGHT }} onPointerLeave={() => setAt(null)}
-        onPointerMove={(event) => setAt(Math.max(0, Math.min(n - 1, Math.floor(((event.nativeEvent.offsetX - PAD.left) / Math.max(1, inner)) * n))))}>
+      <div
+        ref={box}
+        style={{ height: HEIGHT }}
+        onPointerLeave={() => setAt(null)}
+        onPointerMove={(event) =>
+          setAt(
+            Math.max(
+              0,
+              Math.min(n - 1, Math.floor(((event.nativeEvent.offsetX - PAD.left) / Math.max(1, inner)) * n)),
+            ),
+          )
+        }
+      >
         {width > 0 && (
           <svg width={width} height={HEIGHT} role="img" aria-label={label}>
-            {[0, 0.5, 1].map((part) => (
-              <g key={part}>
-                <line x1={PAD.left} x2={width - PAD.right} y1={y(ceiling * part)} y2={y(ceiling * part)} stroke="var(--line)" />
-                <text x={PAD.left - 8} y={y(ceiling * part)} textAnchor="end" dominantBaseline="central" fontSize={12} fill="var(--muted)">{format(ceiling * part)}</text>
+            {ticks.map((tick) => (
+              <g key={tick.value}>
+                <line
+                  x1={PAD.left}
+                  x2={width - PAD.right}
+                  y1={y(tick.value)}
+                  y2={y(tick.value)}
+                  stroke="var(--line)"
+                />
+                <text
+                  x={PAD.left - 8}
+                  y={y(tick.value)}
+                  textAnchor="end"
+                  dominantBaseline="central"
+                  fontSize={12}
+                  fill="var(--muted)"
+                >
+                  {tick.label}
+                </text>
               </g>
             ))}
-            {times.map((each, i) => i % step === 0 && <text key={each} x={x(i)} y={HEIGHT - 6} textAnchor="middle" fontSize={12} fill="var(--muted)">{time(each)}</text>)}
-            {shown !== null && <line x1={x(shown)} x2={x(shown)} y1={PAD.top} y2={HEIGHT - PAD.bottom} stroke="var(--strong)" />}
-            {kind === "bars" ? times.map((each, i) => <Bar key={each} i={i} series={series} x={x(i)} y={y} wide={Math.max(1, Math.min(14, (inner / n) * 0.7))} />)
+            {times.map(
+              (each, i) =>
+                i % step === 0 && (
+                  <text
+                    key={each}
+                    x={x(i)}
+                    y={HEIGHT - 6}
+                    textAnchor="middle"
+                    fontSize={12}
+                    fill="var(--muted)"
+                  >
+                    {time(each)}
+                  </text>
+                ),
+            )}
+            {shown !== null && (
+              <line
+                x1={x(shown)}
+                x2={x(shown)}
+                y1={PAD.top}
+                y2={HEIGHT - PAD.bottom}
+                stroke="var(--strong)"
+              />
+            )}
+            {kind === "bars"
+              ? times.map((each, i) => (
+                  <Bar
+                    key={each}
+                    i={i}
+                    series={series}
+                    x={x(i)}
+                    y={y}
+                    wide={Math.max(1, Math.min(14, (inner / n) * 0.7))}
+                  />
+                ))
               : series.map((each) => <Line key={each.name} series={each} x={x} y={y} />)}
           </svg>
         )}
       </div>
-      <figcaption className="mt-2 flex min-h-5 flex-wrap gap-x-4 gap-y-1 text-12 text-muted">
+      <figcaption className="mt-2 flex h-5 gap-x-4 overflow-hidden text-12 whitespace-nowrap text-muted">
         {series.map((each) => (
           <span key={each.name} className="flex items-center gap-1.5">
-            <svg width="12" height="8" aria-hidden="true">{kind === "bars" ? <rect width="8" height="8" rx="1.5" fill={each.color} /> : <line x1="0" x2="12" y1="4" y2="4" stroke={each.color} strokeWidth="2" strokeDasharray={each.dash} />}</svg>
+            <svg width="12" height="8" aria-hidden="true">
+              {kind === "bars" ? (
+                <rect width="8" height="8" rx="1.5" fill={each.color} />
+              ) : (
+                <line
+                  x1="0"
+                  x2="12"
+                  y1="4"
+                  y2="4"
+                  stroke={each.color}
+                  strokeWidth="2"
+                  strokeDasharray={each.dash}
+                />
+              )}
+            </svg>
             {each.name}
-            {shown !== null && <b className="font-medium text-ink">{each.values[shown] === null || each.values[shown] === undefined ? "–" : format(each.values[shown]!)}</b>}
           </span>
         ))}
-        {shown !== null && <span className="ml-auto">{time(times[shown]!)}</span>}
       </figcaption>
+      {/* One line that is always there: what is read out under the pointer moves nothing. */}
+      <p data-readout className="h-4 truncate text-12 text-muted">
+        {shown !== null && (
+          <>
+            {time(times[shown]!)}
+            {series.map((each) => (
+              <span key={each.name}>
+                {" · "}
+                {each.name} <b className="font-medium text-ink">{read(each.values[shown], format)}</b>
+              </span>
+            ))}
+          </>
+        )}
+      </p>
     </figure>
   );
 }
 
-function Bar({ i, series, x, y, wide }: { i: number; series: readonly Series[]; x: number; y: (value: number) => number; wide: number }) {
+const read = (value: number | null | undefined, format: (value: number) => string) =>
+  value === null || value === undefined ? "–" : format(value);
+
+function Bar({
+  i,
+  series,
+  x,
+  y,
+  wide,
+}: {
+  i: number;
+  series: readonly Series[];
+  x: number;
+  y: (value: number) => number;
+  wide: number;
+}) {
   let below = 0;
   return series.map((each) => {
     const value = each.values[i] ?? 0;
     if (value === 0) return null;
     const [bottom, top] = [y(below), y(below + value)];
     below += value;
-    return <rect key={each.name} x={x - wide / 2} y={top} width={wide} height={Math.max(1, bottom - top)} fill={each.color} />;
+    return (
+      <rect
+        key={each.name}
+        x={x - wide / 2}
+        y={top}
+        width={wide}
+        height={Math.max(1, bottom - top)}
+        fill={each.color}
+      />
+    );
   });
 }
 
 function Line({ series, x, y }: { series: Series; x: (i: number) => number; y: (value: number) => number }) {
   const { values } = series;
-  const alone = values.map((value, i) => ({ value, i })).filter(({ value, i }) => value != null && values[i - 1] == null && values[i + 1] == null);
+  const alone = values
+    .map((value, i) => ({ value, i }))
+    .filter(({ value, i }) => value != null && values[i - 1] == null && values[i + 1] == null);
   return (
     <>
-      <path d={line(values, x, y)} fill="none" stroke={series.color} strokeWidth={1.5} strokeDasharray={series.dash} strokeLinejoin="round" />
-      {alone.map(({ value, i }) => <circle key={i} cx={x(i)} cy={y(value!)} r={2.5} fill={series.dash ? "var(--panel)" : series.color} stroke={series.color} strokeWidth={1.2} />)}
+      <path
+        d={line(values, x, y)}
+        fill="none"
+        stroke={series.color}
+        strokeWidth={1.5}
+        strokeDasharray={series.dash}
+        strokeLinejoin="round"
+      />
+      {alone.map(({ value, i }) => (
+        <circle
+          key={i}
+          cx={x(i)}
+          cy={y(value!)}
+          r={2.5}
+          fill={series.dash ? "var(--panel)" : series.color}
+          stroke={series.color}
+          strokeWidth={1.2}
+        />
+      ))}
     </>
   );
 }
 
-function line(values: readonly (number | null)[], x: (i: number) => number, y: (value: number) => number): string {
+function line(
+  values: readonly (number | null)[],
+  x: (i: number) => number,
+  y: (value: number) => number,
+): string {
   let path = "";
   let pen = false;
   values.forEach((value, i) => {
-    if (value === null || value === undefined) return void (pen = false);
+    if (value === null || value === undefined) {
+      pen = false;
+      return;
+    }
     path += `${pen ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
     pen = true;
   });
   return path;
-}
-
-/** The next round number: 1, 2 or 5 times a power of ten. */
-function nice(value: number): number {
-  if (value <= 0) return 1;
-  const power = 10 ** Math.floor(Math.log10(value));
-  return ([1, 2, 5, 10].find((factor) => factor * power >= value) ?? 10) * power;
 }

@@ -1,5 +1,5 @@
 import type { Job } from "@/lib/documents";
-import { LOOKS, State, TERMINAL, type JobState, type Tone } from "@/lib/lifecycle.gen";
+import { type JobState, LOOKS, State, TERMINAL, type Tone } from "@/lib/lifecycle.gen";
 import { Glyph } from "./glyph";
 
 const STRUCK: Tone = "grey";
@@ -10,7 +10,10 @@ export function StateMark({ state, boxed = false }: { state: JobState; boxed?: b
   const look = LOOKS[state] ?? { tone: "slate", glyph: "dots" };
   const box = boxed ? `tone-soft rounded-md px-2 h-6 ${look.tone === HATCHED ? "hatch" : ""}` : "";
   return (
-    <span data-state={state} className={`tone tone-${look.tone} ${box} inline-flex items-center gap-1.5 text-13 font-medium whitespace-nowrap`}>
+    <span
+      data-state={state}
+      className={`tone tone-${look.tone} ${box} inline-flex items-center gap-1.5 text-13 font-medium whitespace-nowrap`}
+    >
       <Glyph name={look.glyph} />
       <span className={look.tone === STRUCK ? "line-through" : ""}>{state}</span>
     </span>

@@ -18,5 +18,9 @@ export function Took({ from, to }: { from: string | null | undefined; to?: strin
   useSecond();
   if (!from) return <span className="text-muted">–</span>;
   const ms = (to ? Date.parse(to) : now()) - Date.parse(from);
-  return <span className="whitespace-nowrap" title={`${exact(from)}${to ? ` to ${exact(to)}` : ""}`}>{span(Math.max(0, ms))}</span>;
+  return (
+    <span className="whitespace-nowrap" title={`${exact(from)}${to ? ` to ${exact(to)}` : ""}`}>
+      {span(Math.max(0, ms))}
+    </span>
+  );
 }

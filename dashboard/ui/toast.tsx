@@ -1,6 +1,7 @@
 "use client";
 
 import { createContext, useCallback, useContext, useRef, useState } from "react";
+import { visible } from "@/lib/visible";
 
 type Note = { id: number; text: React.ReactNode; bad: boolean };
 const Context = createContext<(text: React.ReactNode, bad?: boolean) => void>(() => {});
@@ -19,10 +20,17 @@ export function Toasts({ children }: { children: React.ReactNode }) {
   return (
     <Context.Provider value={say}>
       {children}
-      <div aria-live="polite" role="status" className="pointer-events-none fixed right-4 bottom-4 left-4 z-50 flex flex-col items-end gap-2">
+      <div
+        aria-live="polite"
+        role="status"
+        className="pointer-events-none fixed right-4 bottom-4 left-4 z-50 flex flex-col items-end gap-2"
+      >
         {notes.map((note) => (
-          <div key={note.id} className={`pointer-events-auto max-w-md rounded-lg border border-strong bg-panel px-4 py-3 text-13 break-words ${note.bad ? "tone tone-red" : ""}`}>
-            {note.text}
+          <div
+            key={note.id}
+            className={`pointer-events-auto max-w-md rounded-lg border border-strong bg-panel px-4 py-3 text-13 break-words ${note.bad ? "tone tone-red" : ""}`}
+          >
+            {typeof note.text === "string" ? visible(note.text) : note.text}
           </div>
         ))}
       </div>

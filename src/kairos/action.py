@@ -1,27 +1,36 @@
-"""An action in the hands of whoever calls it: options and arguments, checked before anything is stored."""
+"""An action as callers use it: options and arguments are validated before anything is stored."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Generic, ParamSpec, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, Unpack, overload
 
-from kairos import verbs
+from typing_extensions import TypeVar
+
+from kairos import operations
 from kairos.durations import Duration
 from kairos.errors import BadArguments
 from kairos.fsm.lifecycle import Status
 from kairos.machine.backoff import Backoff
-from kairos.machine.call import ORIGIN, Call, Options
+from kairos.machine.call import OPTION_NAMES, Call, Options, make_call
 from kairos.machine.definition import Machine
+from kairos.shapes.job import Job
+from kairos.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from kairos.chain import Chain
 
 P = ParamSpec("P")
 J = TypeVar("J", covariant=True)  # a job, or something that becomes one when awaited
+R = TypeVar("R", covariant=True, default=Any)  # what the function returns
+R2 = TypeVar("R2")
 
 
-class Standing(TypedDict, total=False):
-    """What may be said about every job of an action where it is declared."""
+class DeclaredOptions(TypedDict, total=False):
+    """Options that a declaration sets for every job of an action."""
 
     priority: int
     run_at: datetime | None
@@ -29,7 +38,7 @@ class Standing(TypedDict, total=False):
     when: str | None
     tz: str
     expires_at: datetime | None
-    key: str | None
+    key: str | Callable[..., str] | None
     ordered: bool
     unique: str | None
     unique_scope: str | Sequence[Status | str]
@@ -39,90 +48,143 @@ class Standing(TypedDict, total=False):
     max_reaps: int
 
 
-class Chosen(Standing, total=False):
-    """What may be said about one job: the names of `Options` that are for people."""
+class CallOptions(DeclaredOptions, total=False):
+    """Options that a caller may set for one job."""
 
     queue: str | None
     retry: Backoff | None
     ttl: Duration | None
 
 
-class Action(Generic[P, J]):
-    """A registered machine, ready to be called: `options(...)` says how, `enqueue(...)` with what."""
+# Options of other libraries whose nearest name here means something else.
+_RETRY = "retry=Backoff(attempts=…), which counts the first execution too"
+_OTHER_LIBRARIES = {
+    "max_retries": _RETRY,
+    "retries": _RETRY,
+    "attempts": _RETRY,
+    "max_attempts": _RETRY,
+    "retry_backoff": "retry=Backoff(base=…, factor=…, cap=…)",
+    "autoretry_for": "retry=Backoff(attempts=…, only=(…,))",
+    "countdown": 'delay="10m"',
+    "eta": "run_at=…",
+    "expires": 'ttl="1h"',
+    "time_limit": 'timeout="30s" at @app.job(…)',
+    "timeout": 'timeout="30s" at @app.job(…)',
+    "soft_time_limit": 'timeout="30s" at @app.job(…)',
+}
+# Methods of other libraries' tasks.
+_METHODS = {
+    "delay": "{0}.enqueue(…), or {0}.options(delay=…).enqueue(…) for later",
+    "apply_async": "{0}.options(…).enqueue(…)",
+    "send": "{0}.enqueue(…)",
+    "defer": "{0}.enqueue(…)",
+    "s": "{0}.call(…)",
+}
 
-    def __init__(
-        self, machine: Machine, enqueue: Callable[[Call], J], options: Options, target: Any = None
-    ) -> None:
+
+class Client(Protocol):
+    """The methods of an app that an action uses; they return values or awaitables."""
+
+    enqueue: Any
+    result_of: Any
+
+
+class Action(Generic[P, J, R]):
+    """A registered machine, ready to be called: `options(...)` sets how, `enqueue(...)` with which arguments."""
+
+    def __init__(self, machine: Machine, client: Client, options: Options, target: Any = None) -> None:
         self.machine = machine
         self.target = target
-        self._enqueue = enqueue
+        self._client = client
         self._options = options
 
     @property
     def name(self) -> str:
         return self.machine.name
 
-    def options(self, **changes: Unpack[Chosen]) -> Action[P, J]:
-        """The same action with other scheduling options; they never mix with its arguments."""
-        return Action(self.machine, self._enqueue, choose(self._options, changes), self.target)
+    def options(self, **changes: Unpack[CallOptions]) -> Action[P, J, R]:
+        """Return the action with other scheduling options, which never mix with its arguments."""
+        return Action(self.machine, self._client, choose(self._options, changes), self.target)
+
+    @property
+    def chosen(self) -> Options:
+        """The scheduling options of its jobs."""
+        return self._options
+
+    def then(self, action: Action[..., Any, R2], /, **given: Any) -> Chain[P, J, R2]:
+        """Return a chain: this action, and then another with what this one returned.
+
+        That is the first argument of the other that is not `given`.
+        """
+        from kairos.chain import Chain
+
+        return Chain(self, self.machine, (), self._client).then(action, **given)
 
     def call(self, /, *args: P.args, **kwargs: P.kwargs) -> Call:
-        """The call as a value, its arguments checked now."""
+        """Validate the arguments and return the call as a value."""
         return make_call(self.machine, _arguments(self.machine, args, kwargs), self._options)
 
     def enqueue(self, /, *args: P.args, **kwargs: P.kwargs) -> J:
-        """Accept a job; await the answer when the app is async."""
-        return self._enqueue(self.call(*args, **kwargs))
+        """Enqueue a job; with an async app, await the result."""
+        job: J = self._client.enqueue(self.call(*args, **kwargs))
+        return job
+
+    @overload
+    def result(
+        self: Action[P, Coroutine[Any, Any, Job], R], job: Job | int, timeout: Duration | None = None
+    ) -> Coroutine[Any, Any, R]: ...
+    @overload
+    def result(self: Action[P, Job, R], job: Job | int, timeout: Duration | None = None) -> R: ...
+    def result(self, job: Job | int, timeout: Duration | None = None) -> Any:
+        """Wait for a job of this action to end, and return what the function returned, as the type it declares."""
+        return self._client.result_of(self.machine, job.id if isinstance(job, Job) else job, timeout)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Call what was decorated, as if it had not been."""
+        """Call the decorated function or class directly."""
         return self.target(*args, **kwargs)
+
+    if not TYPE_CHECKING:  # a type checker refuses unknown names by itself
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f": write {_METHODS[name].format(self.name)}." if name in _METHODS else "."
+            raise AttributeError(f"An action has no {name!r}{hint}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<Action {self.machine.name} v{self.machine.version}>"
 
 
-def make_call(machine: Machine, arguments: Mapping[str, Any], options: Options) -> Call:
-    """A checked call of a machine."""
-    return Call(
-        action=machine.name,
-        version=machine.version,
-        step=machine.initial,
-        state=machine.first_state(arguments),
-        queue=options.queue or machine.queue,
-        ttl=machine.ttl,
-        options=options,
-        redact=tuple(sorted(machine.redact)),
-    )
-
-
 def choose(base: Options, changes: Mapping[str, Any]) -> Options:
-    """The options with some of them changed; a name that is none, or not for people, is refused."""
-    if internal := ORIGIN & changes.keys():
-        raise BadArguments(f"There is no such option: {min(internal)}.")
-    try:
-        options = replace(base, **changes)
-    except (TypeError, ValueError) as error:
-        raise BadArguments(f"There is no such option: {error}.") from error
+    """Return the options with some changed; raises for names that do not exist or that callers may not set."""
+    for name in changes:
+        if name not in OPTION_NAMES:
+            meant = _OTHER_LIBRARIES.get(name)
+            hint = f" Write {meant}." if meant else did_you_mean(name, OPTION_NAMES)
+            raise BadArguments(f"There is no option {name!r}.{hint}", field=name)
+    options = replace(base, **changes)
     if "when" in changes and options.when is not None:
-        verbs.instant(options, datetime.now(UTC))  # refused here rather than when it is accepted
+        operations.instant(options, datetime.now(UTC))  # a bad time in words fails here, not at the insert
     return options
 
 
 def _arguments(machine: Machine, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, Any]:
-    """Positional arguments by the machine's own order; a single state object as it is."""
+    """Map positional arguments to names in the machine's order; a single state object is used as it is."""
     if not args:
         return kwargs
     if not machine.plain:
         if len(args) == 1 and not kwargs and hasattr(args[0], "model_dump"):
-            state: Mapping[str, Any] = args[0].model_dump()
+            state: Mapping[str, Any] = args[0].model_dump(exclude_unset=True)
             return state
         raise BadArguments(f"{machine.name} takes its state by name, or one state object.")
-    step = machine.steps[machine.initial]
-    names = list(inspect.signature(step.call).parameters)[1 if machine.takes_context else 0 :]
+    names = names_of(machine)
     if len(args) > len(names):
         raise BadArguments(f"{machine.name} takes {len(names)} arguments, not {len(args)}.")
     given = dict(zip(names, args, strict=False))
     if twice := set(given) & set(kwargs):
         raise BadArguments(f"{machine.name} got {min(twice)!r} twice.", field=min(twice))
     return {**given, **kwargs}
+
+
+def names_of(machine: Machine) -> list[str]:
+    """Return the names of a function's arguments, in their order."""
+    step = machine.steps[machine.initial]
+    return list(inspect.signature(step.call).parameters)[1 if machine.takes_context else 0 :]

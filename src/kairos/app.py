@@ -1,4 +1,4 @@
-"""`Kairos` and `SyncKairos`: the registry, the database and the verbs in one object."""
+"""`Kairos` and `SyncKairos`: the registry, the database and the operations in one object."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import structlog
-
-from kairos.actions import builtin
-from kairos.actions.webhook import with_webhooks
-from kairos.client import AsyncFace, AsyncOn, SyncFace, SyncOn
-from kairos.config import BUILT_IN, Settings, load
-from kairos.embedded import Server
-from kairos.errors import DatabaseUnavailable
-from kairos.hints import Poker
+from kairos import defaults
+from kairos.client import AsyncOnConnection, AsyncOperations, SyncOnConnection, SyncOperations
+from kairos.config import BUILT_IN, Settings, has_database, load, shown_url
+from kairos.errors import BadArguments, DatabaseUnavailable, NoDatabase
+from kairos.logger import Logger
 from kairos.machine.registry import Registry
-from kairos.store.blocking import SyncStore
-from kairos.store.foreign import executor
-from kairos.store.pool import AsyncStore
-from kairos.store.query import Query, Row, Verb, statements
+from kairos.operations.declared_schedules import Declared, synchronise
+from kairos.operations.machines import register
+from kairos.operations.queues_and_workers import declare_limits
+from kairos.store.query import Operation, Outbox, Query, Row, statements
 from kairos.store.schedules import Calendars
-from kairos.verbs.declared import Declared, synchronise
-from kairos.verbs.machines import register
-from kairos.worker.worker import Worker, WorkerSettings
+from kairos.suggest import did_you_mean
 
-log = structlog.get_logger("kairos")
+if TYPE_CHECKING:
+    from kairos.embedded import Server
+    from kairos.store.async_store import AsyncStore
+    from kairos.store.sync_store import SyncStore
+    from kairos.worker.worker import Worker
+
+log = Logger("kairos")
 T = TypeVar("T")
+_announced: set[str] = set()  # the databases that this process has named
 
 
-class _Database:
-    """Where the database is: at a URL, or embedded and started when first needed."""
+class Database:
+    """The database: at a URL, or embedded and started on first use."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -44,11 +44,31 @@ class _Database:
     def start(self) -> str:
         if self.settings.database_url is not None:
             return self.settings.database_url
+        if not (self.settings.embedded or has_database(self.settings.data)):
+            raise NoDatabase(
+                f"No database is named, and there is none in {self.settings.data.resolve()}: set KAIROS_DATABASE_URL "
+                "to a Postgres of yours, or run `kairos dev` here to make an embedded one "
+                "(in code: Kairos(embedded=True))."
+            )
         self._notice_fork()
         if self.server is None:
+            from kairos.embedded import Server
+
             self.server = Server(self.settings.data)
-            atexit.register(self.stop)  # an app that was opened by its first verb may never be closed
+            atexit.register(self.stop)  # an app that its first operation opened may never be closed
         return self.server.start()
+
+    def announce(self) -> None:
+        """Say once which database is used: two programs that do not find each other's jobs use two."""
+        url = self.settings.database_url
+        place = str(self.settings.data.resolve()) if url is None else shown_url(url)
+        if place in _announced:
+            return
+        _announced.add(place)
+        if url is None:
+            log.notice("embedded database in use", folder=place)
+        else:
+            log.notice("database in use", url=place)
 
     def stop(self) -> None:
         self._notice_fork()
@@ -58,123 +78,153 @@ class _Database:
             self.server = None
 
     def _notice_fork(self) -> None:
-        """A fork has its parent's server in its hands, and must not stop it by leaving."""
+        """Forget the server in a forked child: it belongs to the parent, which stops it."""
         if self._process != os.getpid():
             self._process, server, self.server = os.getpid(), self.server, None
             if server is not None:
                 atexit.unregister(self.stop)
-                server.forget()
+                server.discard_after_fork()
 
 
 class _App:
-    """What both apps are made of; `settings` are those of `kairos.config.Settings`."""
+    """What both apps share; `settings` are those of `kairos.config.Settings`."""
 
     def __init__(self, url: str | None = None, **settings: Any) -> None:
         self.registry = Registry()
         self.declared: list[Declared] = []
         self.settings = load({"database_url": url, **settings})
-        builtin.register(self.registry, self.settings)
+        if self.settings.actions:
+            from kairos.actions import builtin
+
+            builtin.register(self.registry, self.settings)
         self.calendars: Calendars = self.settings.holidays
-        self._database = _Database(self.settings)
+        self.database = Database(self.settings)
+
+    @property
+    def database_url(self) -> str:
+        """The URL of the database, for connections of your own; an embedded database is started if it does not run."""
+        return self.database.start()
 
     def on(self, connection: Any, *, hint: bool = True) -> Any:
-        """The verbs on your own connection or session, committing with your own rows.
+        """Return the operations on your own connection or session, so that jobs commit with your own rows.
 
-        Your commit tells the workers, for which Postgres lets such commits pass one at a time; with `hint=False`
-        they find the job by looking, within their `poll`.
+        Your commit sends the notification to workers, and Postgres serialises commits that notify; with `hint=False`
+        none is sent, and workers find the job within their `poll` interval.
         """
+        from kairos.store.user_connections import executor
+
         execute, is_async = executor(connection)
         sql = statements(self.settings.schema)
-        face = (AsyncOn if is_async else SyncOn)(self.registry, sql, execute, hint)
-        face.calendars = self.calendars
-        return face
+        bound = (AsyncOnConnection if is_async else SyncOnConnection)(self.registry, sql, execute, hint)
+        bound.calendars = self.calendars
+        return bound
 
 
-class Kairos(_App, AsyncFace):
-    """The async app. Without a URL it runs on the Postgres that ships with it."""
+class Kairos(_App, AsyncOperations):
+    """The async app. Without a URL it runs on the embedded Postgres that `kairos dev` made here or above."""
 
     def __init__(self, url: str | None = None, **settings: Any) -> None:
         super().__init__(url, **settings)
         self._store: AsyncStore | None = None
         self._opening: asyncio.Lock | None = None
-        self._poker = Poker(self._send_pokes)
 
     async def __aenter__(self) -> Kairos:
         await self.open()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     async def open(self) -> None:
-        """Connect, and check that schema and code fit; the embedded database is brought up to date."""
+        """Connect, and check that schema and code fit; an embedded database is migrated first."""
+        self._notice_closed_loop()
         if self._store is not None:
             return
         opening = self._opening = (
             self._opening or asyncio.Lock()
-        )  # made here: it belongs to the loop of today
+        )  # created here: a lock belongs to the running loop
         async with opening:
             if self._store is None:
                 self._store = await self._connect()
                 self._opening = None
 
     async def _connect(self) -> AsyncStore:
-        store = AsyncStore(await asyncio.to_thread(self._database.start), self.settings)
+        from kairos.store.async_store import AsyncStore
+
+        store = AsyncStore(await asyncio.to_thread(self.database.start), self.settings)
         try:
             await store.open()
             if self.settings.database_url is None:
                 await store.migrate()
             await store.check()
+            self.database.announce()
         except BaseException:
             await store.close()
-            await asyncio.to_thread(self._database.stop)
+            await asyncio.to_thread(self.database.stop)
             raise
         return store
 
+    def _notice_closed_loop(self) -> None:
+        """Forget connections that went with the event loop of an earlier `asyncio.run`."""
+        if self._store is not None and self._store.is_lost:
+            self._store = self._opening = None
+
     async def close(self) -> None:
-        await self._poker.close()
+        self._notice_closed_loop()
         if self._store is not None:
             store, self._store = self._store, None
             await store.close()
-        await asyncio.to_thread(self._database.stop)
+        await asyncio.to_thread(self.database.stop)
 
     async def migrate(self) -> list[str]:
-        """Bring the schema up to what this code needs; answers the names of the migrations applied."""
-        store = self._store or AsyncStore(await asyncio.to_thread(self._database.start), self.settings)
+        """Bring the schema up to date; returns the names of the applied migrations."""
+        from kairos.store.async_store import AsyncStore
+
+        store = self._store or AsyncStore(await asyncio.to_thread(self.database.start), self.settings)
         return await store.migrate()
 
-    def worker(self, queues: Any = None, concurrency: int = 20, **settings: Any) -> Worker:
+    def take_store(self) -> AsyncStore | None:
+        """Return the open store, if there is one, and go on without it."""
+        store, self._store, self._opening = self._store, None, None
+        return store
+
+    def put_store(self, store: AsyncStore | None) -> None:
+        """Use a store that was taken before."""
+        self._store = store
+
+    def worker(self, queues: Any = None, concurrency: int = defaults.CONCURRENCY, **settings: Any) -> Worker:
         """A worker in this process: `async with app, app.worker(queues=["mail"]): …`."""
+        from kairos.worker.worker import Worker, WorkerSettings
+
+        known = WorkerSettings.__dataclass_fields__
+        for name in settings:
+            if name not in known:
+                raise BadArguments(f"A worker has no option {name!r}.{did_you_mean(name, known)}", field=name)
         wanted = WorkerSettings(
             queues=self._queues() if queues is None else queues, concurrency=concurrency, **settings
         )
         return Worker(lambda: self.store, self._machines(), wanted, prepare=self.synchronise)
 
-    async def transact(self, make: Callable[[], Verb[T]]) -> T:
-        """Run one verb in one transaction; its hints to workers go out once it is committed."""
+    async def transact(self, make: Callable[[], Operation[T]]) -> T:
+        """Run one operation in one transaction; notifications to workers are sent after the commit."""
         await self.open()
-        answer, hints = await self.store.transact(make)
-        for hint in hints:
-            if hint.name == "notify_queues":
-                self._poker.poke(*hint.params)
-            else:
-                await self._hint(hint)
-        return answer
+        return await self.store.transact(make)
 
-    async def synchronise(self) -> None:
-        """Put the machines and schedules that the code declares into the database; a worker does so when it starts."""
+    async def synchronise(self, worker: str | None = None) -> None:
+        """Save the machines and schedules that the code declares; a worker does so when it starts."""
         await self.run(register(self._machines()))
+        await self.run(declare_limits(self.registry.limits))
         actions = sorted({machine.name for machine in self.registry} - set(BUILT_IN))
-        for name in await self.run(synchronise(self.settings.name, self.declared, actions, self.calendars)):
+        for name in await self.run(
+            synchronise(self.settings.name, self.declared, actions, self.calendars, worker)
+        ):
             log.error("a schedule is paused: the code no longer declares it", schedule=name)
 
     def asgi(self, **settings: Any) -> Any:
         """The HTTP service as an ASGI app, to mount in one of your own: `outer.mount("/kairos", app.asgi())`.
 
-        `settings` are those of the service. It lets nobody in without a key, unless `open=True` is given
-        and the database has no keys.
+        `settings` are those of the service. It requires an API key, unless `open=True` is given and the database
+        has no keys.
         """
         from kairos.api import build, load_service
 
@@ -187,32 +237,25 @@ class Kairos(_App, AsyncFace):
         return self._store
 
     def _machines(self) -> Registry:
-        """What a worker works with: what the code declares, and what delivers alarms."""
-        return with_webhooks(self.registry, lambda: self.store, self.settings)
+        """Return the machines of a worker: those of the code, and those that run chains and deliver alarms."""
+        from kairos.actions.chain import with_chains
+        from kairos.actions.webhook import with_webhooks
+
+        return with_webhooks(with_chains(self.registry), lambda: self.store, self.settings)
 
     def _queues(self) -> list[str]:
         return sorted({machine.queue for machine in self.registry} | {"default"})
 
     async def _execute(self, query: Query) -> Sequence[Row]:
         await self.open()
-        rows = await self.store.run(query)
-        if query.pokes:
-            self._poker.poke(query.pokes)
-        return rows
+        return await self.store.run(query)
 
-    async def _send_pokes(self, queues: list[str]) -> None:
-        await self._hint(Query("notify_queues", (queues,)))
-
-    async def _hint(self, hint: Query) -> None:
-        if self._store is None:
-            return
-        try:
-            await self._store.run(hint)
-        except DatabaseUnavailable as error:
-            log.warning("a hint to the workers was lost: they find the jobs by polling", error=str(error))
+    async def _send(self, outbox: Outbox) -> None:
+        if outbox:
+            self.store.outbox.add(outbox.take())
 
 
-class SyncKairos(_App, SyncFace):
+class SyncKairos(_App, SyncOperations):
     """The same app for programs without an event loop; threads may share it, and forks too."""
 
     def __init__(self, url: str | None = None, **settings: Any) -> None:
@@ -225,26 +268,27 @@ class SyncKairos(_App, SyncFace):
         self.open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def open(self) -> None:
-        """Connect, and check that schema and code fit; the embedded database is brought up to date."""
+        """Connect, and check that schema and code fit; an embedded database is migrated first."""
         self._notice_fork()
         with self._opening:
             if self._store is not None:
                 return
-            store = SyncStore(self._database.start(), self.settings)
+            from kairos.store.sync_store import SyncStore
+
+            store = SyncStore(self.database.start(), self.settings)
             try:
                 store.open()
                 if self.settings.database_url is None:
                     store.migrate()
                 store.check()
+                self.database.announce()
             except BaseException:
                 store.close()
-                self._database.stop()
+                self.database.stop()
                 raise
             self._store = store
 
@@ -253,21 +297,32 @@ class SyncKairos(_App, SyncFace):
         if self._store is not None:
             store, self._store = self._store, None
             store.close()
-        self._database.stop()
+        self.database.stop()
 
     def _notice_fork(self) -> None:
-        """A fork has its parent's connection in its hands, and must not talk on it; also a lock may be another's."""
+        """Forget the connection and the lock in a forked child: they belong to the parent."""
         if self._process != os.getpid():
             self._process, self._opening = os.getpid(), threading.Lock()
             if self._store is not None:
-                self._store.forget()
+                self._store.discard_after_fork()
                 self._store = None
 
+    def take_store(self) -> SyncStore | None:
+        """Return the open store, if there is one, and go on without it."""
+        store, self._store = self._store, None
+        return store
+
+    def put_store(self, store: SyncStore | None) -> None:
+        """Use a store that was taken before."""
+        self._store = store
+
     def migrate(self) -> list[str]:
-        """Bring the schema up to what this code needs; answers the names of the migrations applied."""
+        """Bring the schema up to date; returns the names of the applied migrations."""
         if self._store is not None:
             return self._store.migrate()
-        store = SyncStore(self._database.start(), self.settings)
+        from kairos.store.sync_store import SyncStore
+
+        store = SyncStore(self.database.start(), self.settings)
         try:
             return store.migrate()
         finally:
@@ -281,7 +336,8 @@ class SyncKairos(_App, SyncFace):
 
     def _execute(self, query: Query) -> Sequence[Row]:
         self.open()
-        rows = self.store.run(query)
-        if query.pokes:
-            self.store.run(Query("notify_queues", (sorted(query.pokes),)))
-        return rows
+        return self.store.run(query)
+
+    def _send(self, outbox: Outbox) -> None:
+        if outbox:
+            self.store.outbox.add(outbox.take())

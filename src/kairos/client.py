@@ -1,120 +1,155 @@
-"""The face people program against: the verbs, bound to a way of running statements."""
+"""The public methods of `Kairos` and `SyncKairos`: the operations, bound to a way of running them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from kairos import verbs
+from kairos import operations
 from kairos.action import J
-from kairos.answered import Awaiting, Blocking, answered
-from kairos.declaring import Declaring
+from kairos.decorators import Decorators
 from kairos.durations import Duration
-from kairos.fsm.lifecycle import Verb as Change
 from kairos.machine.call import Call
+from kairos.machine.definition import Machine
 from kairos.machine.registry import Registry
+from kairos.operations.declared_schedules import Declared
 from kairos.schedules import AsyncSchedules, Schedules, SyncSchedules
-from kairos.store.foreign import Execute
-from kairos.store.query import HINTS, Query, Row, Verb, drive, drive_sync
-from kairos.store.rows import HistoryRow, Job, LogRow, Queue, SignalRow, WorkerRow
-from kairos.verbs.alarms import Alarm
-from kairos.verbs.declared import Declared
+from kairos.shapes.alarm import Alarm
+from kairos.shapes.history import HistoryRow
+from kairos.shapes.job import Job
+from kairos.shapes.log_line import LogRow
+from kairos.shapes.queue import Queue
+from kairos.shapes.signal import SignalRow
+from kairos.shapes.worker import WorkerRow
+from kairos.store.query import Operation, Outbox, Query, Row, drive, drive_sync
+from kairos.sync_async import RunsAsync, RunsSync, sync_or_async
+
+if TYPE_CHECKING:
+    from kairos.store.user_connections import Execute
 
 T = TypeVar("T")
 Rate: TypeAlias = tuple[int, Duration]
 
 
-class Face(Declaring[J], ABC):
-    """Every verb, once. `run` decides whether an answer is a value or something to await."""
+class OperationMethods(Decorators[J], ABC):
+    """Every operation as a method; `run` decides whether a method returns a value or an awaitable."""
 
     @abstractmethod
-    def run(self, verb: Verb[Any]) -> Any:
-        """Run one verb of `kairos.verbs`."""
+    def run(self, verb: Operation[Any]) -> Any:
+        """Run one verb of `kairos.operations`."""
 
     @property
     @abstractmethod
     def schedules(self) -> Schedules:
         """The verbs of schedules."""
 
-    @answered
-    def enqueue(self, call: Call) -> Verb[Job]:
-        """Accept one job."""
-        return self._jobs(verbs.enqueue(call))
+    @sync_or_async
+    def enqueue(self, call: Call) -> Operation[Job]:
+        """Enqueue one job."""
+        return self._jobs(operations.enqueue(call))
 
-    @answered
-    def enqueue_many(self, calls: Iterable[Call]) -> Verb[list[Job]]:
-        """Accept many jobs in one statement; each answer tells by `is_new` whether it was there already."""
-        return self._jobs(verbs.enqueue_many(calls))
+    @sync_or_async
+    def enqueue_many(self, calls: Iterable[Call]) -> Operation[list[Job]]:
+        """Enqueue many jobs in one statement; `is_new` says of each whether it was inserted or already there."""
+        return self._jobs(operations.enqueue_many(calls))
 
-    @answered
-    def get(self, job_id: int) -> Verb[Job]:
-        """One job as it is now."""
-        return self._jobs(verbs.get(job_id))
+    @sync_or_async
+    def get(self, job_id: int) -> Operation[Job]:
+        """Return one job as it is now."""
+        return self._jobs(operations.get(job_id))
 
-    @answered
-    def jobs(self, /, **filters: Any) -> Verb[list[Job]]:
-        """Jobs, newest first: `state`, `action`, `queue`, `key`, `tag`, `before`, `limit`."""
-        return self._jobs(verbs.list_jobs(**filters))
+    @sync_or_async
+    def jobs(self, /, **filters: Any) -> Operation[list[Job]]:
+        """Return jobs, newest first, by `before`, `limit` and the filters of `kairos.shapes.job_filters`."""
+        return self._jobs(operations.list_jobs(**filters))
 
-    @answered
-    def history(self, job_id: int) -> Verb[list[HistoryRow]]:
-        """Everything that was committed for one job, in order."""
-        return verbs.history(job_id)
+    @sync_or_async
+    def history(self, job_id: int) -> Operation[list[HistoryRow]]:
+        """Return every committed change of one job, in order."""
+        return operations.history(job_id)
 
-    @answered
-    def logs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> Verb[list[LogRow]]:
-        """What the steps of one job said, in order; go on with `after` set to the last cursor of the page."""
-        return verbs.logs(job_id, after=after, limit=limit)
+    @sync_or_async
+    def logs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> Operation[list[LogRow]]:
+        """Return a page of a job's log lines, in order; pass the last `cursor` as `after` for the next page."""
+        return operations.logs(job_id, after=after, limit=limit)
 
-    @answered
-    def signals(self, job_id: int) -> Verb[list[SignalRow]]:
-        """Everything that was ever sent to one job."""
-        return verbs.signals(job_id)
+    @sync_or_async
+    def signals(self, job_id: int) -> Operation[list[SignalRow]]:
+        """Return every signal that was ever sent to one job."""
+        return operations.signals(job_id)
 
-    @answered
+    @sync_or_async
     def signal(
         self, target: int | str, name: str, payload: Any = None, *, dedup_key: str | None = None
-    ) -> Verb[str]:
+    ) -> Operation[str]:
         """Send a signal to a job, by id or by the unique key it holds."""
-        return verbs.signal(target, name, payload, dedup_key=dedup_key)
+        return operations.signal(target, name, payload, dedup_key=dedup_key)
 
-    @answered
-    def cancel(self, job_id: int, *, reason: str | None = None) -> Verb[Job]:
+    @sync_or_async
+    def cancel(self, job_id: int, *, reason: str | None = None) -> Operation[Job]:
         """Cancel a job before it runs, or ask a running one to stop."""
-        return self._jobs(verbs.cancel(job_id, reason=reason))
+        return self._jobs(operations.cancel(job_id, reason=reason))
 
-    @answered
-    def run_now(self, job_id: int) -> Verb[Job]:
-        """Bring a scheduled job's time forward to now."""
-        return self._jobs(verbs.run_now(job_id))
+    @sync_or_async
+    def run_now(self, job_id: int) -> Operation[Job]:
+        """Make a scheduled job due now."""
+        return self._jobs(operations.run_now(job_id))
 
-    @answered
-    def retry(self, job_id: int) -> Verb[Job]:
-        """Make a new job from one that ended."""
+    @sync_or_async
+    def snooze(
+        self,
+        job_id: int,
+        *,
+        delay: Duration | None = None,
+        until: datetime | None = None,
+        reason: str | None = None,
+    ) -> Operation[Job]:
+        """Put a job that waits for a worker off, by a delay from now or until an instant."""
+        return self._jobs(operations.move("snooze", job_id, delay=delay, until=until, reason=reason))
+
+    @sync_or_async
+    def retry(self, job_id: int) -> Operation[Job]:
+        """Enqueue a new job with the input of one that ended."""
         return self._jobs(self.retrying(job_id))
 
-    @answered
-    def result(self, job_id: int, timeout: Duration | None = None) -> Verb[Any]:
+    @sync_or_async
+    def edit(self, job_id: int, /, **changes: Any) -> Operation[Job]:
+        """Change `priority`, `queue`, `tags`, `run_at`, `ttl` or `expires_at` of a job that waits for a worker."""
+        return self._jobs(operations.edit(job_id, changes))
+
+    @sync_or_async
+    def delete(self, job_id: int) -> Operation[None]:
+        """Delete a job that ended, with its history, signals and logs."""
+        return operations.delete(job_id)
+
+    @sync_or_async
+    def result(self, job_id: int, timeout: Duration | None = None) -> Operation[Any]:
         """Wait for a job to end and return its output; any other end raises `JobFailed`."""
-        return verbs.result(job_id, timeout=timeout)
+        return operations.result(job_id, timeout=timeout)
 
-    @answered
-    def queues(self) -> Verb[list[Queue]]:
-        """Every queue that has live work or settings."""
-        return verbs.queues()
+    @sync_or_async
+    def result_of(self, machine: Machine, job_id: int, timeout: Duration | None = None) -> Operation[Any]:
+        """Wait for a job of this machine to end and return its output as the type that its code declares."""
+        return _typed(machine, operations.result(job_id, timeout=timeout))
 
-    @answered
-    def pause(self, queue: str) -> Verb[Queue]:
+    @sync_or_async
+    def queues(self) -> Operation[list[Queue]]:
+        """Return every queue that has live jobs or settings."""
+        return operations.queues()
+
+    @sync_or_async
+    def pause(self, queue: str) -> Operation[Queue]:
         """Stop picking from a queue."""
-        return verbs.pause(queue)
+        return operations.pause(queue)
 
-    @answered
-    def resume(self, queue: str) -> Verb[Queue]:
+    @sync_or_async
+    def resume(self, queue: str) -> Operation[Queue]:
         """Pick from a queue again."""
-        return verbs.resume(queue)
+        return operations.resume(queue)
 
-    @answered
+    @sync_or_async
     def limit(
         self,
         queue: str,
@@ -123,9 +158,9 @@ class Face(Declaring[J], ABC):
         rate: Rate | None = None,
         key_concurrency: int | None = None,
         key_rate: Rate | None = None,
-    ) -> Verb[Queue]:
-        """Set a queue's limits over all workers; a rate is so many in so long: `(100, "1m")`."""
-        return verbs.limit(
+    ) -> Operation[Queue]:
+        """Set a queue's limits over all workers; a rate is a count and a period: `(100, "1m")`."""
+        return operations.limit(
             queue,
             concurrency=concurrency,
             rate=rate,
@@ -133,55 +168,62 @@ class Face(Declaring[J], ABC):
             key_rate=key_rate,
         )
 
-    @answered
-    def workers(self) -> Verb[list[WorkerRow]]:
-        """The workers that are there."""
-        return verbs.workers()
+    @sync_or_async
+    def workers(self) -> Operation[list[WorkerRow]]:
+        """Return the registered workers."""
+        return operations.workers()
 
-    @answered
+    @sync_or_async
     def alarms(
         self,
         *,
         all: bool = False,  # noqa: A002 (its name in the URL)
         before: int | None = None,
         limit: int = 100,
-    ) -> Verb[list[Alarm]]:
-        """The alarms that are open, newest first; `all` adds those that were cleared."""
-        return verbs.alarms(all=all, before=before, limit=limit)
+    ) -> Operation[list[Alarm]]:
+        """Return the open alarms, newest first; `all` adds the cleared ones."""
+        return operations.alarms(all=all, before=before, limit=limit)
 
-    @answered
-    def acknowledge(self, alarm_id: int, *, actor: str | None = None) -> Verb[Alarm]:
-        """Say that somebody has seen an alarm; what happened is cleared by that."""
-        return verbs.acknowledge(alarm_id, actor=actor)
+    @sync_or_async
+    def acknowledge(self, alarm_id: int, *, actor: str | None = None) -> Operation[Alarm]:
+        """Acknowledge an alarm; one about a past event is cleared by that."""
+        return operations.acknowledge(alarm_id, actor=actor)
 
-    def retrying(self, job_id: int, **origin: Any) -> Verb[Job]:
-        """The verb behind `retry`, for those who run it together with others."""
-        old = yield from verbs.get(job_id)
+    def retrying(self, job_id: int, **origin: Any) -> Operation[Job]:
+        """Return the operation behind `retry`, to be run together with others in one transaction."""
+        old = yield from operations.get(job_id)
         machine = self.registry.find(old.action, old.version)
         if machine is None:
-            return (yield from verbs.retry(job_id, **origin))
-        return (yield from verbs.retry(job_id, step=machine.initial, ttl=machine.ttl, **origin))
+            return (yield from operations.retry(job_id, **origin))
+        return (yield from operations.retry(job_id, step=machine.initial, ttl=machine.ttl, **origin))
 
-    def _jobs(self, verb: Verb[T]) -> Verb[T]:
-        """Let the jobs of an answer `transition` through this face."""
+    def _jobs(self, verb: Operation[T]) -> Operation[T]:
+        """Bind the returned jobs to this client, so that `job.transition()` works."""
         answer = yield from verb
         if isinstance(answer, Job):
             return answer.bound(self._apply)  # type: ignore[return-value]
         if isinstance(answer, list):
-            return [job.bound(self._apply) for job in answer]  # type: ignore[return-value]
+            change = self._apply
+            return [job.bound(change) for job in answer]  # type: ignore[return-value]
         return answer
 
-    def _apply(self, verb: str, job: Job, **details: Any) -> Any:
-        change = verbs.cancel if verb == Change.CANCEL else verbs.run_now
-        return self.run(self._jobs(change(job.id, **details)))
+    def _apply(self, request: str, job: Job, **details: Any) -> Any:
+        return self.run(self._jobs(operations.move(request, job.id, **details)))
 
 
-class AsyncFace(Face[Coroutine[Any, Any, Job]], Awaiting):
-    """A face whose answers are awaited."""
+def _typed(machine: Machine, waiting: Operation[Any]) -> Operation[Any]:
+    return machine.load_result((yield from waiting))
 
-    async def run(self, verb: Verb[T]) -> T:
-        """Run one verb of `kairos.verbs`."""
-        return await drive(verb, self._execute)
+
+class AsyncOperations(OperationMethods[Coroutine[Any, Any, Job]], RunsAsync):
+    """Operations whose results are awaited."""
+
+    async def run(self, verb: Operation[T]) -> T:
+        """Run one operation of `kairos.operations`, then send its notifications."""
+        outbox = Outbox()
+        answer = await drive(verb, self._execute, outbox)
+        await self._send(outbox)
+        return answer
 
     @property
     def schedules(self) -> AsyncSchedules:
@@ -191,13 +233,19 @@ class AsyncFace(Face[Coroutine[Any, Any, Job]], Awaiting):
     @abstractmethod
     async def _execute(self, query: Query) -> Sequence[Row]: ...
 
+    @abstractmethod
+    async def _send(self, outbox: Outbox) -> None: ...
 
-class SyncFace(Face[Job], Blocking):
-    """A face whose answers are values."""
 
-    def run(self, verb: Verb[T]) -> T:
-        """Run one verb of `kairos.verbs`."""
-        return drive_sync(verb, self._execute)
+class SyncOperations(OperationMethods[Job], RunsSync):
+    """Operations whose results are returned directly."""
+
+    def run(self, verb: Operation[T]) -> T:
+        """Run one operation of `kairos.operations`, then send its notifications."""
+        outbox = Outbox()
+        answer = drive_sync(verb, self._execute, outbox)
+        self._send(outbox)
+        return answer
 
     @property
     def schedules(self) -> SyncSchedules:
@@ -207,9 +255,12 @@ class SyncFace(Face[Job], Blocking):
     @abstractmethod
     def _execute(self, query: Query) -> Sequence[Row]: ...
 
+    @abstractmethod
+    def _send(self, outbox: Outbox) -> None: ...
+
 
 class _Own:
-    """Someone's own connection, and how to run a statement on it."""
+    """A user's own connection, and how to run a statement on it."""
 
     def __init__(self, registry: Registry, sql: Mapping[str, str], execute: Execute, hint: bool) -> None:
         self.registry = registry
@@ -218,26 +269,42 @@ class _Own:
         self._on = execute
         self._hint = hint
 
+    def _explain(self, error: Exception) -> None:
+        """Raise the error in our words if the database lacks the schema."""
+        from kairos.store.schema_state import raise_if_unmigrated
 
-class AsyncOn(_Own, AsyncFace):
-    """The verbs on someone's own async connection, inside its transaction."""
+        raise_if_unmigrated(error)
+
+
+class AsyncOnConnection(_Own, AsyncOperations):
+    """The operations on a user's own async connection, inside its transaction, whose commit notifies the workers."""
 
     async def _execute(self, query: Query) -> Sequence[Row]:
-        if query.name in HINTS and not self._hint:
-            return ()
-        rows: Sequence[Row] = await self._on(self._sql[query.name], query.params)  # type: ignore[misc]
-        if query.pokes:
-            await self._execute(Query("notify_queues", (sorted(query.pokes),)))
+        try:
+            rows: Sequence[Row] = await self._on(self._sql[query.name], query.params)  # type: ignore[misc]
+        except Exception as error:
+            self._explain(error)
+            raise
         return rows
 
+    async def _send(self, outbox: Outbox) -> None:
+        if self._hint:
+            for query in outbox.take().queries():
+                await self._execute(query)
 
-class SyncOn(_Own, SyncFace):
-    """The verbs on someone's own sync connection, inside its transaction."""
+
+class SyncOnConnection(_Own, SyncOperations):
+    """The operations on a user's own sync connection, inside its transaction, whose commit notifies the workers."""
 
     def _execute(self, query: Query) -> Sequence[Row]:
-        if query.name in HINTS and not self._hint:
-            return ()
-        rows: Sequence[Row] = self._on(self._sql[query.name], query.params)  # type: ignore[assignment]
-        if query.pokes:
-            self._execute(Query("notify_queues", (sorted(query.pokes),)))
+        try:
+            rows: Sequence[Row] = self._on(self._sql[query.name], query.params)  # type: ignore[assignment]
+        except Exception as error:
+            self._explain(error)
+            raise
         return rows
+
+    def _send(self, outbox: Outbox) -> None:
+        if self._hint:
+            for query in outbox.take().queries():
+                self._execute(query)

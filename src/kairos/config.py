@@ -12,40 +12,53 @@ from dataclasses import dataclass, field, fields
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from kairos import defaults
 from kairos.durations import duration
 from kairos.errors import BadRequest, ConfigError
+from kairos.suggest import did_you_mean
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-# The machines that ship with Kairos; each is off until `actions` names it.
+# The built-in machines; each is off until `actions` names it.
 BUILT_IN = ("http", "command")
 _DAY = timedelta(days=1)
+_DATA = Path(".kairos")
+_PREFIX = "KAIROS_"
+_KUBERNETES = re.compile(r"_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """`database_url` None means the embedded Postgres in `data`.
+    """The settings of an app.
 
-    `name` tells the apps that share a database apart: a schedule that the app of this name declared once and
-    declares no more is paused. Without a name nothing is, since it may be another app's.
-    `direct_url` is for LISTEN where `database_url` leads through a pooler in transaction mode;
-    `prepare` must be off there. With `require_standby` Kairos works only where each commit waits for a standby.
-    `actions` are the built-in ones that are on: `http_allow` says which hosts the one may call, `command_allow`
-    which programs the other may run (each with the arguments it must begin with) and `command_env` which variables a
-    job may set for them. `alarm_after` changes from when on something is an alarm, `webhook_allow` names the private
-    addresses and networks that webhooks may be sent to besides all public ones. `holidays` are the days that
-    "except holidays" leaves out, by the name of their calendar. `audit_retention` is how long the audit log is kept:
-    a migration puts it into the database, for whoever may not migrate may not shorten it; None leaves it as it is.
+    - `database_url`: None means the embedded Postgres in `data`, which must exist unless `embedded` is true.
+    - `direct_url`: for LISTEN and migrations, if `database_url` leads through a pooler; `prepare` must be off there.
+    - `name`: of the app, if several share a database. A schedule that the app no longer declares is paused; without a
+      name none is, since it may belong to another app.
+    - `require_standby`: work only on a server whose commits wait for a synchronous standby.
+    - `actions`: the built-in actions that are enabled. `http_allow` lists the hosts that `http` may call,
+      `command_allow` the programs that `command` may run (each with the arguments it must begin with), `command_env`
+      the variables that a job may set for them.
+    - `holidays`: the days that "except holidays" leaves out, by the name of their calendar.
+    - `alarm_after`: thresholds of alarms that differ from the defaults.
+    - `webhook_allow`: private addresses and networks that webhooks may be sent to, besides all public ones.
+    - `audit_retention`: how long the audit log is kept. A migration stores it, so that only a role that may migrate can
+      shorten it; None keeps the stored value. `inbox_signals` and `inbox_bytes`, the limits of a job's inbox, likewise.
+    - `runtime_role`: the role that workers and the service run as, if another one migrates: a migration grants it what
+      it needs.
+    - `ray_address`, `dask_address`: the clusters of steps with `runs_in="ray"` and `"dask"`; "local" starts one here.
     """
 
     database_url: str | None = None
     direct_url: str | None = None
     schema: str = "kairos"
     name: str | None = None
-    data: Path = Path(".kairos")
+    data: Path = _DATA
+    embedded: bool = False
     prepare: bool = True
     require_standby: bool = False
-    pool_size: int = 10
+    pool_size: int = defaults.POOL_SIZE
     actions: tuple[str, ...] = ()
     http_allow: tuple[str, ...] = ()
     command_allow: tuple[tuple[str, ...], ...] = ()
@@ -54,6 +67,11 @@ class Settings:
     alarm_after: Mapping[str, Any] | str | None = None
     webhook_allow: tuple[str, ...] = ()
     audit_retention: timedelta | None = None
+    inbox_signals: int | None = None
+    inbox_bytes: int | None = None
+    runtime_role: str | None = None
+    ray_address: str | None = None
+    dask_address: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, str) or not _SCHEMA.fullmatch(self.schema):
@@ -68,6 +86,14 @@ class Settings:
             raise ConfigError(
                 f"audit_retention is {self.audit_retention}; the audit log is kept for a day at least."
             )
+        for name in ("inbox_signals", "inbox_bytes"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < 2**31:
+                raise ConfigError(f"{name} is {value}; it must be positive, and less than 2 147 483 648.")
+        if self.runtime_role is not None and (not self.runtime_role or "\0" in self.runtime_role):
+            raise ConfigError(
+                f"runtime_role is {self.runtime_role!r}; it must be the name of a database role."
+            )
         for argv in self.command_allow:
             if not argv or not argv[0].startswith("/"):
                 raise ConfigError(f"command_allow has {shlex.join(argv)!r}; write the program's whole path.")
@@ -81,15 +107,48 @@ class Settings:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "database_url"}
 
 
-def load(arguments: Mapping[str, Any], *, folder: Path | None = None) -> Settings:
-    """Read the settings from all their sources; arguments that are None do not count."""
+def load(arguments: Mapping[str, Any]) -> Settings:
+    """Read the settings from all sources; arguments that are None are ignored.
+
+    Without a `data` folder, the embedded database of this folder or of the nearest one above it is used.
+    """
+    here = Path.cwd()
     found: dict[str, Any] = {}
-    found.update(_from_file((folder or Path.cwd()) / "kairos.toml"))
+    found.update(_from_file(here / "kairos.toml"))
     found.update(_from_environment(os.environ))
-    found.update({name: value for name, value in arguments.items() if value is not None})
-    if unknown := set(found) - _NAMES:
-        raise ConfigError(f"There is no setting {min(unknown)!r}; known: {', '.join(sorted(_NAMES))}.")
+    given = {name: value for name, value in arguments.items() if value is not None}
+    if unknown := set(given) - _NAMES:
+        raise ConfigError(f"There is no setting {min(unknown)!r}.{did_you_mean(min(unknown), _NAMES)}")
+    if "data" in given:
+        given.setdefault("embedded", True)  # who names the folder in code means the embedded database
+    found.update(given)
+    if "data" not in found and (nearest := find_embedded(here)) is not None:
+        found["data"] = nearest
     return Settings(**{name: _cast(name, value) for name, value in found.items()})
+
+
+def find_embedded(folder: Path) -> Path | None:
+    """Return the data folder of the embedded database in `folder` or the nearest folder above it, if there is one.
+
+    As in git, only a folder that belongs to the same user is used: every user can make one in /tmp.
+    """
+    if has_database(folder / _DATA):
+        return _DATA  # as it would be written
+    for each in folder.parents:
+        if has_database(each / _DATA) and each.stat().st_uid == folder.stat().st_uid:
+            return each / _DATA
+    return None
+
+
+def has_database(data: Path) -> bool:
+    """Whether an embedded database was made in this data folder."""
+    return (data / "postgres").is_dir()
+
+
+def shown_url(url: str) -> str:
+    """Return a database URL without its password, to be printed."""
+    password = urlsplit(url).password
+    return url if not password else url.replace(f":{password}@", ":***@", 1)
 
 
 def _from_file(path: Path) -> Mapping[str, Any]:
@@ -101,25 +160,36 @@ def _from_file(path: Path) -> Mapping[str, Any]:
         raise ConfigError(f"{path.name} is not valid TOML: {error}.") from error
     if unknown := set(content) - _NAMES:
         raise ConfigError(
-            f"{path.name} has the unknown setting {min(unknown)!r}; known: {', '.join(sorted(_NAMES))}."
+            f"{path.name} has the unknown setting {min(unknown)!r}.{did_you_mean(min(unknown), _NAMES)}"
         )
     return content
 
 
 def _from_environment(environment: Mapping[str, str]) -> Mapping[str, Any]:
+    """Read what is set; a misspelled name is refused, since the setting it meant would be left out."""
+    for key in sorted(environment):
+        if key.startswith(_PREFIX) and key not in _VARIABLES and not _from_kubernetes(key, environment[key]):
+            raise ConfigError(
+                f"The environment has {key}, which is no setting of Kairos.{did_you_mean(key, _VARIABLES)}"
+            )
     return {name: environment[key] for name in _NAMES if (key := f"KAIROS_{name.upper()}") in environment}
+
+
+def _from_kubernetes(name: str, value: str) -> bool:
+    """Whether Kubernetes set the variable: it does so for each service, and one may be called kairos-…."""
+    return value.startswith(("tcp://", "udp://", "sctp://")) or bool(_KUBERNETES.search(name))
 
 
 def _cast(name: str, value: Any) -> Any:
     match name:
         case "data":
             return Path(value)
-        case "pool_size":
+        case "pool_size" | "inbox_signals" | "inbox_bytes":
             try:
                 return int(value)
             except (TypeError, ValueError) as error:
-                raise ConfigError(f"pool_size is {value!r}; it must be a whole number.") from error
-        case "prepare" | "require_standby":
+                raise ConfigError(f"{name} is {value!r}; it must be a whole number.") from error
+        case "prepare" | "require_standby" | "embedded":
             if str(value).lower() not in ("true", "false", "1", "0"):
                 raise ConfigError(f"{name} is {value!r}; it is true or false.")
             return str(value).lower() in ("true", "1")
@@ -142,7 +212,7 @@ def _cast(name: str, value: Any) -> Any:
 
 
 def _words(text: str) -> list[str]:
-    """What a variable of the environment lists, parted by commas."""
+    """Split a comma-separated environment variable."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -154,7 +224,7 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _calendars(value: Any) -> Mapping[str, frozenset[date]]:
-    """Days by the name of their calendar; in the environment as one JSON object."""
+    """Read holidays by calendar name; an environment variable holds one JSON object."""
     try:
         found = json.loads(value) if isinstance(value, str) else value
         return {
@@ -168,3 +238,12 @@ def _calendars(value: Any) -> Mapping[str, frozenset[date]]:
 
 
 _NAMES = frozenset(each.name for each in fields(Settings))
+# Variables that other parts read: the service (kairos.api.settings), the command line, the embedded server, and the
+# tests of Kairos itself.
+_ELSEWHERE = (
+    *("HOST", "PORT", "ALLOWED_HOSTS", "TRUSTED_PROXIES", "BODY_LIMIT", "RATE", "BURST", "LIMIT_CONCURRENCY"),
+    *("PAGE_BYTES", "QUEUE_NAMES", "CONNECTIONS_PER_ADDRESS", "RECEIVE_TIMEOUT", "IDLE_TIMEOUT"),
+    *("STREAMS", "STREAMS_PER_CALLER", "REPLICA_URL", "REPLICA_LAG"),
+    *("APP", "POSTGRES_BIN", "TEST_DATABASE_URL", "EXPLORE", "STATEFUL_EXAMPLES"),
+)
+_VARIABLES = frozenset(_PREFIX + name.upper() for name in (*_NAMES, *_ELSEWHERE))

@@ -1,4 +1,4 @@
-"""A length of time as people write it: a `timedelta`, a number of seconds, or text such as "90s" or "1h30m"."""
+"""Read durations: a `timedelta`, a number of seconds, or text such as "90s" or "1h30m"."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Duration: TypeAlias = timedelta | float | str
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s|m|h|d|w)")
 _WHOLE = re.compile(rf"(?:{_PART.pattern}\s*)+")
-# Postgres intervals and timestamps hold far more, but a longer wait is a mistake in the unit.
+# Postgres can hold longer intervals, but a longer wait is most likely a wrong unit.
 _LONGEST = timedelta(days=36525)
 
 
 def duration(value: Duration, field: str) -> timedelta:
-    """Read a length of time, refusing what is negative, endless or not understood."""
+    """Read a duration; raises if it is negative, infinite or not understood."""
     length = _read(value, field)
     if length < timedelta(0):
         raise BadRequest(f"{field} is {value!r}, but a length of time cannot be negative.", field=field)

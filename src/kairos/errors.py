@@ -2,24 +2,30 @@
 
     KairosError
     ├── ConfigError             a setting is missing or makes no sense
-    │   └── NoPostgres          no Postgres binary was found for the embedded server
+    │   ├── NoDatabase          no database is named, and none is in this folder or above
+    │   ├── NoPostgres          no Postgres binary was found for the embedded server
+    │   └── MissingExtra        an optional part of Kairos is not installed
     ├── SchemaMismatch          the code and the database schema do not fit
+    ├── PlanUnreadable          a stored schedule plan that this release cannot read
     ├── DatabaseUnavailable     Postgres cannot be reached, or cannot be written to
-    │   ├── NoStandby           commits wait for no standby here, and the settings require one
+    │   ├── NoStandby           the settings require a synchronous standby, and the server has none
+    │   ├── StandbyAway         commits wait for a synchronous standby that is away
     │   └── MigrationBlocked    another transaction keeps the tables locked that a migration changes
-    ├── BadRequest              what the caller asked for can never be right
+    ├── BadRequest              the request is wrong, and would be at any time
     │   ├── UnknownAction       no machine of that name and version is registered
     │   ├── BadArguments        the arguments do not fit the machine's signature
     │   ├── BadValue            a value that JSON and jsonb cannot hold both ways
     │   ├── BadDefinition       a machine or a step is declared wrongly
-    │   ├── BadCursor           a cursor that no list gave out
-    │   ├── EgressRefused       a call out that the policy does not allow
+    │   ├── BadCursor           a cursor that no list returned
+    │   ├── TooManyQueues       a new queue, but there are as many as the service allows
+    │   ├── EgressRefused       an outgoing call that the egress policy does not allow
     │   └── IntentError         a "when" that is not fully understood (kairos.schedule)
     ├── NotFound                no such job
     ├── Conflict                it cannot be done to this job in its present state
     │   ├── InvalidTransition   the lifecycle has no such edge
-    │   └── Duplicate           the unique key is taken
-    ├── EgressFailed            a call out that was allowed, and broke
+    │   ├── Duplicate           the unique key is taken
+    │   └── InboxFull           the job's inbox holds as many signals as it may
+    ├── EgressFailed            an outgoing call was allowed, but failed
     ├── Refused                 the service does not let the request in
     │   ├── Unauthorized        no valid key or session came with it
     │   ├── Forbidden           the key lacks the scope, or it came from another site
@@ -36,7 +42,10 @@
         ├── UnknownStep         it named a step that its machine does not have
         ├── StepTimeout         it ran longer than its timeout
         ├── StepProcessDied     the process it ran in died
-        ├── UnexpectedStatus    the built-in `http` got another status than it was to expect
+        ├── StepTaskLost        the cluster it ran on lost it, again and again
+        ├── RunnerUnavailable   the cluster it runs on cannot be used: its job is handed back
+        ├── JobSetAside         Postgres refuses to read or write this job
+        ├── UnexpectedStatus    the built-in `http` got a status that was not expected
         └── CommandFailed       the built-in `command` ended with another code than 0
 
 Each class knows its `code` (stable, for programs), `http_status` and `exit_code`. A message is
@@ -49,10 +58,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
 
 class KairosError(Exception):
-    """The root: catch it to catch whatever Kairos raises on purpose."""
+    """The root of all errors that Kairos raises on purpose."""
 
     code: ClassVar[str] = "ERROR"
     http_status: ClassVar[int] = 500
@@ -68,14 +78,34 @@ class ConfigError(KairosError):
     exit_code = 78
 
 
+class NoDatabase(ConfigError):
+    code = "NO_DATABASE"
+
+
 class NoPostgres(ConfigError):
     code = "NO_POSTGRES"
+
+
+class MissingExtra(ConfigError):
+    code = "MISSING_EXTRA"
 
 
 class SchemaMismatch(KairosError):
     code = "SCHEMA_MISMATCH"
     http_status = 503
     exit_code = 78
+
+
+class PlanUnreadable(KairosError):
+    """A newer release stored the plan, or it is damaged; `version` is its format version, if it has one."""
+
+    code = "PLAN_UNREADABLE"
+    http_status = 503
+    exit_code = 78
+
+    def __init__(self, message: str, version: int | None = None) -> None:
+        super().__init__(message)
+        self.version = version
 
 
 class DatabaseUnavailable(KairosError):
@@ -86,6 +116,10 @@ class DatabaseUnavailable(KairosError):
 
 class NoStandby(DatabaseUnavailable):
     code = "NO_STANDBY"
+
+
+class StandbyAway(DatabaseUnavailable):
+    code = "STANDBY_AWAY"
 
 
 class MigrationBlocked(DatabaseUnavailable):
@@ -130,6 +164,10 @@ class BadCursor(BadRequest):
     code = "BAD_CURSOR"
 
 
+class TooManyQueues(BadRequest):
+    code = "TOO_MANY_QUEUES"
+
+
 class NotFound(KairosError):
     code = "NOT_FOUND"
     http_status = 404
@@ -162,6 +200,10 @@ class Duplicate(Conflict):
     def __init__(self, message: str, *, job: Any) -> None:
         super().__init__(message)
         self.job = job
+
+
+class InboxFull(Conflict):
+    code = "INBOX_FULL"
 
 
 class EgressFailed(KairosError):
@@ -258,6 +300,24 @@ class StepTimeout(StepError):
 
 class StepProcessDied(StepError):
     code = "STEP_PROCESS_DIED"
+
+
+class StepTaskLost(StepError):
+    code = "STEP_TASK_LOST"
+
+
+class RunnerUnavailable(StepError):
+    """Never the end of a job: it is handed back for `pause`."""
+
+    code = "RUNNER_UNAVAILABLE"
+
+    def __init__(self, message: str, pause: timedelta) -> None:
+        super().__init__(message)
+        self.pause = pause
+
+
+class JobSetAside(StepError):
+    code = "JOB_SET_ASIDE"
 
 
 class UnexpectedStatus(StepError):

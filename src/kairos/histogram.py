@@ -1,4 +1,4 @@
-"""Lengths of time on a log scale: few numbers that tell any percentile to within 10 percent.
+"""Histograms of durations on a log scale: few buckets, any percentile to within 10 percent.
 
 Bucket 0 holds what took up to 0.1 ms; bucket n what took from 0.1 · 1.2ⁿ⁻¹ up to 0.1 · 1.2ⁿ ms. The middle of a bucket
 is at most 9.6 percent from anything in it. `kairos.bucket` in the database is the same function.
@@ -15,7 +15,7 @@ PERCENTILES = (50, 95, 99)
 
 
 def percentiles(counts: Mapping[int, int]) -> dict[str, float | None]:
-    """The median and the slow ends in milliseconds; None where nothing was measured."""
+    """Return p50, p95 and p99 in milliseconds; None if nothing was measured."""
     total = sum(counts.values())
     answer: dict[str, float | None] = {}
     for percent in PERCENTILES:
@@ -25,7 +25,7 @@ def percentiles(counts: Mapping[int, int]) -> dict[str, float | None]:
 
 
 def merged(each: Iterable[Mapping[int, int]]) -> dict[int, int]:
-    """Several histograms as one."""
+    """Add up several histograms."""
     total: dict[int, int] = {}
     for counts in each:
         for bucket, count in counts.items():
@@ -34,12 +34,12 @@ def merged(each: Iterable[Mapping[int, int]]) -> dict[int, int]:
 
 
 def upper_ms(bucket: int) -> float:
-    """Where a bucket ends."""
+    """Return the upper bound of a bucket, in milliseconds."""
     return FLOOR_MS * RATIO**bucket
 
 
 def middle_ms(bucket: int) -> float:
-    """What stands for everything in a bucket."""
+    """The value that represents a bucket."""
     return FLOOR_MS if bucket == 0 else upper_ms(bucket) / sqrt(RATIO)
 
 

@@ -1,30 +1,42 @@
-"""Traces: a job carries the span it was asked for in, and each of its steps is a span within that.
+"""OpenTelemetry traces: a job stores the span it was enqueued in, and each of its steps is a child span.
 
-Only the OpenTelemetry API is used. Where the program has set no tracer provider there are no spans and nothing is
-paid for them; a job still carries on whatever trace it was given.
+Only the OpenTelemetry API is used. Without a tracer provider there are no spans and no cost; a job still passes on
+the trace it was given.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from opentelemetry import context as contexts
-from opentelemetry import trace
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+if TYPE_CHECKING:
+    from opentelemetry import trace
 
-_W3C = TraceContextTextMapPropagator()
+
+def _in_use() -> bool:
+    """Whether the program may have set a provider: it must have imported OpenTelemetry, or named one by variable."""
+    return "opentelemetry.trace" in sys.modules or "OTEL_PYTHON_TRACER_PROVIDER" in os.environ
 
 
 def tracer() -> trace.Tracer | None:
-    """The tracer of Kairos, or None where the program has set no provider."""
+    """Return Kairos's tracer, or None if the program has set no provider."""
+    if not _in_use():
+        return None
+    from opentelemetry import trace
+
     provider = trace.get_tracer_provider()
     return None if isinstance(provider, trace.ProxyTracerProvider) else provider.get_tracer("kairos")
 
 
 def traceparent() -> str | None:
-    """The present span as a W3C `traceparent`, or None outside of any."""
+    """Return the current span as a W3C `traceparent`, or None."""
+    if not _in_use():
+        return None
+    from opentelemetry import trace
+
     span = trace.get_current_span()
     if span is trace.INVALID_SPAN:
         return None
@@ -42,11 +54,14 @@ def span(
     parent: str | None,
     attributes: Mapping[str, Any],
 ) -> Iterator[trace.Span]:
-    """A span that is the present one meanwhile, within `parent` where that can be read.
+    """Open a span as the current one, as a child of `parent` if that is valid.
 
-    An error that passes through is told by its class alone: a message may quote what a job was given.
+    Only the class of an error is recorded: its message may quote a job's arguments.
     """
-    context = _W3C.extract({"traceparent": parent}) if parent else contexts.Context()
+    from opentelemetry import context as contexts
+    from opentelemetry import trace
+
+    context = _extracted(parent) if parent else contexts.Context()
     begun = tracer.start_span(name, context, kind, attributes)
     token = contexts.attach(trace.set_span_in_context(begun, context))
     try:
@@ -61,18 +76,33 @@ def span(
 
 def failed(span: trace.Span, kind: str) -> None:
     """Mark a span as failed by an error of this kind."""
+    from opentelemetry import trace
+
     span.set_attribute("error.type", kind)
     span.set_status(trace.Status(trace.StatusCode.ERROR, kind))
 
 
 @contextmanager
-def carried(parent: str) -> Iterator[None]:
-    """What is done here belongs to `parent`, though nobody here makes spans."""
-    token = contexts.attach(_W3C.extract({"traceparent": parent}))
+def in_trace(parent: str) -> Iterator[None]:
+    """Continue the trace `parent` without creating a span."""
+    from opentelemetry import context as contexts
+
+    token = contexts.attach(_extracted(parent))
     try:
         yield
     finally:
         contexts.detach(token)
 
 
-SpanKind = trace.SpanKind
+def _extracted(parent: str) -> Any:
+    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+    return TraceContextTextMapPropagator().extract({"traceparent": parent})
+
+
+def __getattr__(name: str) -> Any:
+    if name == "SpanKind":
+        from opentelemetry.trace import SpanKind
+
+        return SpanKind
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -310,7 +310,7 @@ async def test_tls_proves_the_name_and_not_the_address(
     server_side.load_cert_chain(certificate, key)
     canary = Canary()
     server = await listen(canary, server_side)
-    monkeypatch.setattr(egress, "_tls", lambda: ssl.create_default_context(cafile=str(certificate)))
+    monkeypatch.setattr(egress, "tls_context", lambda: ssl.create_default_context(cafile=str(certificate)))
     names = Names(["127.0.0.1"])
     url = f"https://good.test:{canary.port}/"
     assert (await request("GET", url, timeout=5, policy=HERE, resolve=names)).status == 200

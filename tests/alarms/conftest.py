@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-from tests.alarms.watching import Watched
-from tests.emptied import database, kept_database, quiet
+from tests.alarms.checking import Watched
+from tests.shared_database import app, database, kept_database, quiet
 
 from kairos import Kairos
 from kairos.testing import Clock
 
-__all__ = ["database", "kept_database", "quiet"]
-
-
-@pytest.fixture
-async def app(database: str) -> AsyncIterator[Kairos]:
-    async with Kairos(database) as app:
-        yield app
+__all__ = ["app", "database", "kept_database", "quiet"]
 
 
 @pytest.fixture
 async def watched(app: Kairos) -> Watched:
-    """A database whose time stands still, and a watchman that looks when it is told."""
+    """A database whose clock is frozen, and alarm checks that run when a test calls them."""
     clock = await Clock(app).install()
     return Watched(app, clock, await clock.freeze())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.every_row import every_row
 
 from kairos.alarms import KINDS, Found, decide
 from kairos.alarms.decide import Open
@@ -94,9 +95,9 @@ def test_a_kind_that_no_longer_exists_is_cleared() -> None:
     assert decide(set(), [], [opened("of another version")], NOW).clear == [5]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("count", [1, 2, 1000])
-def test_every_kind_says_its_cause_and_remedy_in_whole_sentences(kind: str, count: int) -> None:
+@every_row([(kind, count) for kind in KINDS for count in (1, 2, 1000)])
+def test_every_kind_says_its_cause_and_remedy_in_whole_sentences(row: tuple[str, int]) -> None:
+    kind, count = row
     (report,) = decide({kind}, [found(kind, count=count)], [], NOW).report
     for sentence in (report.cause, report.remedy):
         assert sentence.endswith(".")

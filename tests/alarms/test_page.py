@@ -7,7 +7,7 @@ import re
 from tests.docs.pages import text
 
 from kairos.alarms.kinds import KINDS, Kind
-from kairos.cli.tables import span
+from kairos.cli.output import span
 
 
 def row(kind: Kind) -> str:

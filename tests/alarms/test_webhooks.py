@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.alarms.receiver import Receiver, receiving
-from tests.alarms.watching import Watched
-from tests.rig import Rig, stop
+from tests.alarms.checking import Watched
+from tests.alarms.webhook_receiver import Receiver, app, receiver  # noqa: F401 (fixtures)
+from tests.engine_statements import Rig, stop
 from tests.worker.world import ended, reaches, until
 
 from kairos import Job, Kairos
 from kairos.alarms.thresholds import Thresholds
 from kairos.errors import BadRequest
-from kairos.verbs import webhooks as verbs
-from kairos.verbs.alarms import Alarm, acknowledge, alarms
-from kairos.verbs.webhooks import ACTION, QUEUE
-from kairos.worker.watchman import look_now
-
-
-@pytest.fixture
-async def app(database: str) -> AsyncIterator[Kairos]:
-    """An app that may send to this machine, with a worker that serves a queue of its own."""
-    async with Kairos(database, webhook_allow=["127.0.0.1"]) as app:
-        yield app
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as receiver:
-        yield receiver
+from kairos.operations import webhooks as verbs
+from kairos.operations.alarms import acknowledge, alarms
+from kairos.operations.webhooks import ACTION, QUEUE
+from kairos.shapes.alarm import Alarm
+from kairos.worker.alarm_loop import run_checks
 
 
 async def look(app: Kairos) -> list[Alarm]:
     """The alarms that are open; a worker may have looked just before."""
-    await look_now(app.store, Thresholds())
+    await run_checks(app.store, Thresholds())
     return await app.run(alarms())
 
 
@@ -250,10 +237,10 @@ async def test_cleared_alarms_leave_after_a_month(watched: Watched) -> None:
     alarm = await watched.raised("queue_unserved", "mail")
     assert alarm is not None
     await watched.app.pause("mail")
-    await watched.look()
+    await watched.check()
     await watched.at(watched.start + timedelta(days=30))
-    await watched.look()
+    await watched.check()
     assert await watched.value("select count(*) from kairos.alarms") == 1
     await watched.at(watched.start + timedelta(days=31))
-    await watched.look()
+    await watched.check()
     assert await watched.value("select count(*) from kairos.alarms") == 0

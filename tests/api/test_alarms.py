@@ -2,39 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
 import pytest
-from tests.alarms.receiver import Receiver, receiving
-from tests.rig import Rig, stop
+from tests.alarms.webhook_receiver import Receiver, app, receiver  # noqa: F401 (fixtures)
+from tests.engine_statements import Rig, stop
 from tests.worker.world import ended, until
 
 from kairos import Kairos
 from kairos.alarms import KINDS
-from kairos.api import schemas_alarms as schemas
-from kairos.verbs import keys
+from kairos.api import alarm_refresh
+from kairos.api.schemas import alarms as schemas
+from kairos.api.schemas import webhooks as webhook_schemas
+from kairos.api.schemas.base import model_of
+from kairos.operations import keys
+from kairos.shapes.alarm import Alarm
+from kairos.store.query import Query
 
 NOTE = "insert into kairos.incidents (kind, subject, at, job_id, detail) values ('jobs_failed', $1, now(), 7, 'no')"
-
-
-@pytest.fixture
-async def app(database: str) -> AsyncIterator[Kairos]:
-    """The app that is served; its webhooks may lead to this machine."""
-    async with Kairos(database, webhook_allow=["127.0.0.1"]) as app:
-        yield app
-
-
-@pytest.fixture
-async def receiver() -> AsyncIterator[Receiver]:
-    async with receiving() as receiver:
-        yield receiver
 
 
 async def look_again(app: Kairos) -> None:
     """As if nobody had looked for a while."""
     await Rig(app.store).fetch("delete from kairos.watch")
+
+
+async def test_the_alarms_that_are_known_are_answered_while_a_look_takes_long(
+    app: Kairos, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await Rig(app.store).fetch(NOTE, "act")
+    assert len((await http.get("/api/alarms")).json()["alarms"]) == 1
+    monkeypatch.setattr(alarm_refresh, "TIMEOUT", 0.2)
+    await look_again(app)
+    async with app.store.transaction() as connection:
+        await app.store.on(
+            connection, Query("lock_alarm_check")
+        )  # somebody else looks, and does not come to an end
+        answer = await http.get("/api/alarms")
+        assert answer.status_code == 200
+        assert [each["kind"] for each in answer.json()["alarms"]] == ["jobs_failed"]
 
 
 async def test_alarms_are_looked_for_when_they_are_asked_for_and_no_worker_need_be_there(
@@ -98,13 +106,13 @@ async def test_a_webhook_is_made_listed_changed_tested_and_removed(
 ) -> None:
     made = await http.post("/api/webhooks", json={"url": receiver.url, "kinds": ["jobs_failed"]})
     assert made.status_code == 201
-    schemas.WebhookMadeAnswer.model_validate_json(made.content)
+    webhook_schemas.WebhookMadeAnswer.model_validate_json(made.content)
     hook = made.json()["webhook"]
     listed = await http.get("/api/webhooks")
-    schemas.WebhookList.model_validate_json(listed.content)
+    webhook_schemas.WebhookList.model_validate_json(listed.content)
     assert listed.json()["webhooks"] == [{name: hook[name] for name in hook if name != "secret"}]
     changed = await http.patch(f"/api/webhooks/{hook['id']}", json={"kinds": [], "paused": True})
-    schemas.WebhookAnswer.model_validate_json(changed.content)
+    webhook_schemas.WebhookAnswer.model_validate_json(changed.content)
     assert changed.json()["webhook"] == {
         "id": hook["id"],
         "url": receiver.url,
@@ -115,7 +123,7 @@ async def test_a_webhook_is_made_listed_changed_tested_and_removed(
     }
     test = await http.post(f"/api/webhooks/{hook['id']}/test")
     assert test.status_code == 202
-    schemas.WebhookTest.model_validate_json(test.content)
+    webhook_schemas.WebhookTest.model_validate_json(test.content)
     job = test.json()["job"]
     assert job == (await http.get(f"/api/jobs/{job['id']}")).json()["job"]
     assert (job["createdBy"], job["requestId"]) == ("local", test.json()["requestId"])
@@ -207,5 +215,5 @@ async def test_the_audit_log_names_the_webhook_and_not_its_secret(
 
 
 def test_the_kinds_in_the_document_are_those_there_are() -> None:
-    schema = schemas.Alarm.model_json_schema()
+    schema = model_of(Alarm).model_json_schema()
     assert schema["properties"]["kind"]["enum"] == list(KINDS)

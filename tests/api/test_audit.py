@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx2
 import psycopg
 import pytest
-import structlog.testing
-from tests.api.serving import Served
+from tests.api.service_process import Served
+from tests.captured_logs import capture_logs
 
-from kairos import Kairos
-from kairos.api import strangers
-from kairos.store.pool import AsyncStore
+from kairos import Kairos, SyncKairos
+from kairos.api import anonymous_audit
+from kairos.operations import audit as log
+from kairos.operations import keys as verbs
+from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
-from kairos.verbs import audit as log
-from kairos.verbs import keys as verbs
 
 WANTED = {"name": "x", "scopes": ["read"]}
 
@@ -74,7 +73,7 @@ async def test_a_row_tells_the_request_and_no_secret(served: Served, app: Kairos
 
 async def test_nobody_in_particular_leaves_no_row_however_often_they_ask(served: Served, app: Kairos) -> None:
     await app.run(verbs.add_key("x", ["read"]))
-    served.service.access.forget()
+    served.service.access.clear_cache()
     async with served.as_key("kr_0000_guessed") as stranger:
         for _ in range(3):
             assert (await stranger.post("/api/keys", json=WANTED)).status_code == 401
@@ -98,7 +97,7 @@ async def test_sign_ins_that_fail_leave_one_row_and_one_for_each_status_that_cou
         asked.setdefault(answer.status_code, []).append(answer.json()["requestId"])
     assert {status: len(requests) for status, requests in asked.items()} == {401: 2, 422: 3, 403: 3}
     assert await rows(app) == [("anonymous", "signIn", None, 401)]
-    await served.service.strangers.flush()
+    await served.service.anonymous_audit.flush()
     first, *counted = reversed(await app.run(log.audit()))
     assert (first.request_id, first.details) == (asked[401][0], {"address": "127.0.0.1"})
     assert [(row.status, row.request_id, row.details) for row in counted] == [
@@ -112,13 +111,13 @@ async def test_sign_ins_that_fail_leave_one_row_and_one_for_each_status_that_cou
 async def test_strangers_from_everywhere_leave_no_more_rows_than_are_told_apart(
     served: Served, app: Kairos
 ) -> None:
-    asked = log.Asked("anonymous", "signIn", None, "r", 401)
+    asked = log.AuditedRequest("anonymous", "signIn", None, "r", 401)
     for number in range(100):
         for _ in range(2):
-            await served.service.strangers.refused(f"10.0.0.{number}", asked)
-    await served.service.strangers.flush()
+            await served.service.anonymous_audit.refused(f"10.0.0.{number}", asked)
+    await served.service.anonymous_audit.flush()
     details = [row.details for row in await app.run(log.audit(limit=1000))]
-    assert len(details) == 2 * (strangers.MOST_ADDRESSES + 1)
+    assert len(details) == 2 * (anonymous_audit.MOST_ADDRESSES + 1)
     assert sum(each.get("more", 1) for each in details) == 200
     assert {"address": "elsewhere", "more": 2 * 80 - 1} in details
 
@@ -136,15 +135,15 @@ async def test_a_service_that_closes_waits_for_the_rows_that_are_being_put_down(
     for _ in range(3):
         await served.http.post("/api/session", json={"key": "x"})
     begun, go_on = asyncio.Event(), asyncio.Event()
-    begin = served.service.ledger.begin
+    begin = served.service.audit_writer.begin
 
-    async def slowly(asked: log.Asked) -> int:
+    async def slowly(asked: log.AuditedRequest) -> int:
         begun.set()
         await go_on.wait()
         return await begin(asked)
 
-    monkeypatch.setattr(served.service.ledger, "begin", slowly)
-    served.service.strangers._is_due()
+    monkeypatch.setattr(served.service.audit_writer, "begin", slowly)
+    served.service.anonymous_audit.start_flush()
     await begun.wait()
     closing = asyncio.create_task(served.service.close())
     await app.run(log.audit())  # a way to the database and back: whoever does not wait is through by now
@@ -163,7 +162,7 @@ async def test_a_sign_in_that_is_good_is_put_down_before_there_is_a_session(
     assert (await served.http.post("/api/session", json={"key": token})).status_code == 201
     assert (await rows(app))[-1] == ("anonymous", "signIn", None, 201)
     fail_on(monkeypatch, "insert_audit")
-    with structlog.testing.capture_logs():
+    with capture_logs():
         assert (await served.http.post("/api/session", json={"key": token})).status_code == 503
     async with app.store.connection() as connection:
         assert await connection.fetchval("select count(*) from kairos.sessions") == 1
@@ -217,7 +216,7 @@ async def test_a_change_whose_row_cannot_be_written_is_not_made(
     http: httpx2.AsyncClient, app: Kairos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail_on(monkeypatch, "insert_audit")
-    with structlog.testing.capture_logs():
+    with capture_logs():
         answer = await http.post("/api/keys", json=WANTED)
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
     assert await app.run(verbs.keys()) == []
@@ -226,8 +225,8 @@ async def test_a_change_whose_row_cannot_be_written_is_not_made(
 async def test_a_change_whose_end_cannot_be_written_says_so_by_having_none(
     http: httpx2.AsyncClient, app: Kairos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fail_on(monkeypatch, "end_audit")
-    with structlog.testing.capture_logs() as logs:
+    fail_on(monkeypatch, "finish_audit")
+    with capture_logs() as logs:
         assert (await http.delete("/api/keys/0")).status_code == 404
     assert await rows(app) == [("local", "revokeKey", "0", None)]
     assert "missing in the audit log" in logs[-1]["event"] or any(
@@ -249,15 +248,11 @@ def runtime(database: str, kairos_admin: psycopg.Connection[Any]) -> Iterator[ps
     with psycopg.connect(database, autocommit=True) as owner:
         kairos_admin.execute(f"drop role if exists {name}".encode())
         kairos_admin.execute(f"create role {name} login".encode())
-        owner.execute(GRANTS.replace("kairos_runtime", name).encode())
+        SyncKairos(database, runtime_role=name).migrate()
         with psycopg.connect(database, user=name, autocommit=True) as connection:
             yield connection
         owner.execute(f"drop owned by {name}".encode())
         kairos_admin.execute(f"drop role {name}".encode())
-
-
-PAGE = (Path(__file__).parents[2] / "docs/operate/access.md").read_text()
-GRANTS = PAGE.partition("<!-- grants -->\n```sql\n")[2].partition("```")[0]
 
 
 @pytest.mark.parametrize("table", ["audit", "audit_ends"])
@@ -294,7 +289,7 @@ def test_the_role_that_runs_the_service_cannot_change_the_schema_or_call_retenti
 
 
 async def test_the_service_runs_as_that_role(runtime: psycopg.Connection[Any], database: str) -> None:
-    from tests.api.serving import serving
+    from tests.api.service_process import serving
 
     user = runtime.info.user
     async with (
@@ -331,9 +326,9 @@ async def test_retention_removes_what_is_old_and_nothing_within_a_day(
     await http.delete("/api/keys/old")
     await clock.move("2d")
     await http.delete("/api/keys/new")
-    assert await app.run(log.forget_audit("2d")) == 0
+    assert await app.run(log.purge_audit("2d")) == 0
     await clock.move(1e-6)
-    assert await app.run(log.forget_audit("2d")) == 1
+    assert await app.run(log.purge_audit("2d")) == 1
     assert [row[2] for row in await rows(app)] == ["new"]
     with psycopg.connect(database) as connection, pytest.raises(psycopg.Error, match="a day at least"):
         connection.execute("select kairos.forget_audit('23 hours', 1)")
@@ -366,7 +361,7 @@ async def test_the_sweep_of_a_worker_removes_what_is_older_than_the_owner_said(
 
 def fail_on(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """As if the database went away just when this statement was sent."""
-    real = AsyncStore.run_hastily
+    real = AsyncStore.run_without_fsync
 
     async def run(self: AsyncStore, query: Query) -> Any:
         if query.name == name:
@@ -375,4 +370,4 @@ def fail_on(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
             raise DatabaseUnavailable("gone")
         return await real(self, query)
 
-    monkeypatch.setattr(AsyncStore, "run_hastily", run)
+    monkeypatch.setattr(AsyncStore, "run_without_fsync", run)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx2
 import pytest
-from tests.api.listening import Ear, Event, listen, voice
-from tests.api.serving import Served
-from tests.rig import park, stop
+from tests.api.event_reader import Ear, Event, listen, voice
+from tests.api.service_process import Served
+from tests.engine_statements import park, stop
+from tests.shared_database import unguarded
 
 from kairos import Await, Context, Done, Kairos, step
-from kairos.api.schemas_logs import LogsAnswer
+from kairos.api.schemas.logs import LogsAnswer
+from kairos.store.query import Query
 
 
 def said(events: list[Event]) -> list[str]:
@@ -20,6 +23,24 @@ def said(events: list[Event]) -> list[str]:
 
 def states(events: list[Event]) -> list[str]:
     return [event.data["state"] for event in events if event.name == "status"]
+
+
+async def test_a_line_that_is_stamped_before_the_one_ahead_of_it_does_not_overtake_it(
+    app: Kairos, served: Served
+) -> None:
+    """A stamp is the database's time less the age of the line, so two batches may cross by a moment."""
+    job = await voice(app)
+    ear = await listen(served.port, f"/api/jobs/{job.job}/events")
+    assert await ear.event() == Event("status", None, {"state": "running"})
+    async with app.store.connection() as connection:
+        await connection.execute(
+            "insert into kairos.logs (job_id, cursor, lease, said, at, level, line, step, attempt) values"
+            " ($1, 1, 1, 1, now() + interval '1 s', 'info', 'one', 'run', 0),"
+            " ($1, 2, 1, 2, now() - interval '1 s', 'info', 'two', 'run', 0)",
+            job.job,
+        )
+    assert said(await ear.events(2)) == ["one", "two"]
+    ear.close()
 
 
 async def test_a_reader_hears_the_state_each_line_and_the_end(app: Kairos, served: Served) -> None:
@@ -59,13 +80,13 @@ async def test_a_late_reader_of_a_finished_job_gets_its_lines_and_then_its_end(
         assert events[-1].data == {
             "state": "failed",
             "output": None,
-            "error": {"code": "STOPPED", "message": "the pipe burst"},
+            "error": {"code": "STOPPED", "message": "the pipe burst", "fingerprint": None},
         }
 
 
 @pytest.mark.parametrize("how", ["cursor", "header"])
 async def test_resuming_at_every_cursor_gives_the_same_whole(app: Kairos, served: Served, how: str) -> None:
-    """Those who come while it runs, and those who come after."""
+    """Those who come while it runs, and those who come after; a cursor beyond the last line goes on after that line."""
     lines = [f"line {number}" for number in range(1, 13)]
     job = await voice(app, lines[:6])
     path = f"/api/jobs/{job.job}/events"
@@ -81,7 +102,7 @@ async def test_resuming_at_every_cursor_gives_the_same_whole(app: Kairos, served
     await job.end()
     whole = [await ear.rest() for ear in ears]
     late = [await (await resume(cursor)).rest() for cursor in range(13)]
-    assert [said(events) for events in whole] == [lines[cursor:] for cursor in range(13)]
+    assert [said(events) for events in whole] == [lines[min(cursor, 6) :] for cursor in range(13)]
     assert [said(events) for events in late] == [lines[cursor:] for cursor in range(13)]
     assert all(events[-1].data["state"] == "success" for events in whole + late)
 
@@ -121,6 +142,23 @@ async def test_every_state_is_told_also_those_that_last_no_time(app: Kairos, ser
     await job.end()
     heard = states(await ear.rest())
     assert heard == [*["running", "waiting", "pending"] * 3, "running", "success"]
+
+
+async def test_what_changes_of_a_job_beside_its_state_is_told(app: Kairos, served: Served) -> None:
+    @app.machine("waits")
+    class Waits:
+        @step
+        async def wait(self, ctx: Context) -> Any:
+            return Await("go")
+
+    job = await app.action("waits").options(delay="1h").enqueue()
+    ear = await listen(served.port, f"/api/jobs/{job.id}/events")
+    assert [(each.name, each.data) for each in await ear.events(1)] == [("status", {"state": "scheduled"})]
+    await app.edit(job.id, priority=7)
+    assert [each.name for each in await ear.events(1)] == ["changed"]
+    await app.signal(job.id, "other")
+    assert [each.name for each in await ear.events(1)] == ["changed"]
+    ear.close()
 
 
 async def test_lines_and_states_come_in_the_order_they_happened(app: Kairos, served: Served) -> None:
@@ -192,7 +230,7 @@ async def test_a_job_that_is_deleted_ends_its_stream(app: Kairos, served: Served
     ear = await listen(served.port, f"/api/jobs/{job.job}/events")
     await ear.event()
     async with app.store.connection() as connection:
-        await connection.execute("delete from kairos.gen_durable where id = $1", job.job)
+        await connection.execute(unguarded(f"delete from kairos.gen_durable where id = {job.job}"))
     assert await ear.rest() == []
 
 
@@ -228,3 +266,23 @@ async def test_a_page_is_as_documented(app: Kairos, http: httpx2.AsyncClient) ->
     assert page["logs"][0]["cursor"] == 1
     for wrong in ("limit=0", "limit=1001", "cursor=-1", "cursor=x"):
         assert (await http.get(f"/api/jobs/{job.job}/logs?{wrong}")).status_code == 422
+
+
+async def test_progress_is_told_as_it_is_reported(app: Kairos, served: Served) -> None:
+    job = await voice(app)
+    ear = await listen(served.port, f"/api/jobs/{job.job}/events")
+    assert (await ear.events(1))[0].data == {"state": "running"}
+
+    async def report(done: int) -> None:
+        told = json.dumps({"done": done, "total": 9})
+        await app.store.run(Query("report_progress", ([job.job], [job.claim.lease], [told], job.hand.name)))
+
+    for done in (3, 5):
+        await report(done)
+        (event,) = await ear.events(1)
+        assert (event.name, event.data) == ("progress", {"done": done, "total": 9})
+    later = await listen(served.port, f"/api/jobs/{job.job}/events")
+    status, progress = await later.events(2)
+    assert (status.data, progress.data) == ({"state": "running"}, {"done": 5, "total": 9})
+    await job.end()
+    assert [event.name for event in await ear.rest()] == ["status"]

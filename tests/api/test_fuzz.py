@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.api.serving import Shared, shared
+from tests.api.service_process import Shared, shared
 
 from kairos import Kairos
 from kairos.api import ServiceSettings, build
@@ -42,6 +42,9 @@ def test_nothing_that_can_be_sent_breaks_the_service(service: Shared, tmp_path: 
             "/api/jobs", headers=headers, json={"action": "resize", "input": {"image": image}}
         )
         assert made.status_code == 202, made.text
+    assert service.http.get(
+        "/openapi.json", timeout=120
+    ).is_success  # made once: schemathesis waits for 10 s only
     run = subprocess.run(
         [
             Path(sys.executable).with_name("st"),

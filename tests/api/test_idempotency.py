@@ -7,13 +7,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.api.serving import Served, serving
-from tests.emptied import database, kept_database, quiet
+from tests.api.service_process import Served, serving
 from tests.remote.cutting import Cutter
+from tests.shared_database import database, kept_database, quiet
 
 from kairos import Await, Context, Kairos, step
+from kairos.operations.keys import add_key
 from kairos.testing import drain
-from kairos.verbs.keys import add_key
 
 __all__ = ["database", "kept_database", "quiet"]
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.api.serving import Served
-from tests.emptied import database, kept_database, quiet
-from tests.rig import Hand
+from tests.api.service_process import Served
+from tests.engine_statements import Hand
+from tests.shared_database import database, kept_database, quiet
 
 from kairos import Await, Context, Done, Kairos, step
-from kairos.api import schemas_jobs as schemas
-from kairos.api.waiting import Waiters
+from kairos.api.job_waiters import JobWaiters
+from kairos.api.schemas import jobs as schemas
+from kairos.api.schemas import signals as signal_schemas
 from kairos.testing import drain
 
 __all__ = ["database", "kept_database", "quiet"]
@@ -82,12 +83,12 @@ async def test_a_time_brought_forward_to_now_is_a_run_now(http: httpx2.AsyncClie
     assert await drain(app) == 1
 
 
-async def test_what_is_due_is_not_put_off(http: httpx2.AsyncClient, app: Kairos) -> None:
-    """The lifecycle has no way from pending back to scheduled."""
+async def test_what_is_due_is_not_put_off_by_an_edit(http: httpx2.AsyncClient, app: Kairos) -> None:
     job = (await app.action("send").enqueue()).id
     refused = await edit(http, job, runAt=LATER, priority=5)
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "INVALID_TRANSITION")
     assert refused.json()["error"]["details"]["state"] == "pending"
+    assert "snooze" in refused.json()["error"]["message"]
     assert (await app.get(job)).priority == 0
 
 
@@ -152,9 +153,9 @@ async def test_no_length_of_time_is_too_long_to_be_answered(
 
 async def all_wait(served: Served, job: int, tasks: list[asyncio.Task[Any]]) -> None:
     """Until the service has each of these requests among those that wait for the job."""
-    waiters = await served.service.part(Waiters)
+    waiters = await served.service.component(JobWaiters)
     async with asyncio.timeout(30):
-        while len(waiters._waiting.get(job, ())) < len(tasks):
+        while waiters.waiting_for(job) < len(tasks):
             await asyncio.sleep(0.01)
     assert not any(task.done() for task in tasks)
 
@@ -192,6 +193,43 @@ async def test_waiters_hold_no_connection_and_leave_nothing_behind(served: Serve
         assert {(await task).json()["job"]["state"] for task in waiting} == {"cancelled"}
 
 
+async def test_a_caller_has_so_many_waits_and_streams(serve: Any, app: Kairos) -> None:
+    job = (await app.action("send").enqueue()).id
+    async with serve(open=True, streams_per_caller=3) as served:
+        path, http = f"/api/jobs/{job}/wait?timeout=60", served.http
+        async with http.stream("GET", "/api/events"):
+            waiting = [asyncio.create_task(http.get(path)) for _ in range(2)]
+            await all_wait(served, job, waiting)
+            async with asyncio.timeout(10):
+                refused = await http.get(path)
+            assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
+            assert (await http.get("/api/jobs")).status_code == 200
+        await app.cancel(job)
+        assert {(await task).status_code for task in waiting} == {200}
+        assert (await http.get(path)).json()["job"]["state"] == "cancelled"
+
+
+async def test_a_wait_ends_when_its_client_closes_its_side(serve: Any, app: Kairos) -> None:
+    """It may have left: its place is free at once, and if it still reads, it gets the job as it is."""
+    job = (await app.action("send").enqueue()).id
+    async with serve(open=True) as served:
+        waiters = await served.service.component(JobWaiters)
+        for hang_up in (False, True):
+            reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+            writer.write(f"GET /api/jobs/{job}/wait?timeout=60 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            async with asyncio.timeout(10):
+                while not waiters.waiting_for(job):
+                    await asyncio.sleep(0.01)
+                if hang_up:
+                    writer.transport.abort()
+                else:
+                    writer.write_eof()
+                    assert b'"pending"' in await reader.read()
+                while waiters.waiting_for(job):
+                    await asyncio.sleep(0.01)
+            writer.close()
+
+
 # Signals
 
 
@@ -201,14 +239,14 @@ async def test_a_signal_wakes_the_job_that_waits_for_it(http: httpx2.AsyncClient
     path = f"/api/jobs/{job}/signals"
     sent = await http.post(path, json={"name": "delivered", "payload": {"at": "noon"}, "dedupKey": "e1"})
     assert sent.status_code == 202, sent.text
-    schemas.SignalAnswer.model_validate(sent.json())
+    signal_schemas.SignalAnswer.model_validate(sent.json())
     assert sent.json()["signal"] == {"target": job, "name": "delivered", "answer": "woke"}
     again = await http.post(path, json={"name": "delivered", "dedupKey": "e1"})
     assert again.json()["signal"]["answer"] == "duplicate"
     assert (await http.post(path, json={"name": "note"})).json()["signal"]["answer"] == "delivered"
     await drain(app)
     inbox = (await http.get(path)).json()
-    schemas.SignalList.model_validate(inbox)
+    signal_schemas.SignalList.model_validate(inbox)
     assert [(row["name"], row["payload"], row["consumedAt"] is not None) for row in inbox["signals"]] == [
         ("delivered", {"at": "noon"}, True),
         ("note", {}, False),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 from typing import Any
 
 import httpx2
 import pytest
-from tests.emptied import database, kept_database, quiet
+from tests.api.service_process import Served
+from tests.shared_database import database, kept_database, quiet
 
-from kairos import Context, Kairos
-from kairos.api import schemas_jobs as schemas
+from kairos import Context, Kairos, KairosClient
+from kairos.api.schemas import jobs as schemas
+from kairos.errors import BadRequest
+from kairos.operations import find_jobs
 from kairos.testing import drain
-from kairos.verbs import find
 
 __all__ = ["database", "kept_database", "quiet"]
 
@@ -117,7 +120,7 @@ async def test_ids_that_follow_time_are_found_by_it_in_any_table(app: Kairos) ->
 
 @pytest.fixture
 def short_walks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "_WALK", 3)
+    monkeypatch.setattr(find_jobs, "MAX_SCANNED", 3)
 
 
 @pytest.mark.usefixtures("short_walks")
@@ -128,11 +131,16 @@ async def test_a_walk_that_is_too_short_goes_on_and_misses_nothing(
     await fill(app, 10, queue="other", tags=["often"])
     rare += await fill(app, queue="rare", tags=["rare"])
     often = await fill(app, 10, queue="other", tags=["often"])
-    first = (await http.get("/api/jobs", params={"queue": "rare", "limit": 2})).json()
+    first = (await http.get("/api/jobs", params={"text": "rare", "limit": 2})).json()
     assert (first["jobs"], first["nextCursor"] is not None) == ([], True)
-    assert await found(http, queue="rare", limit=2) == rare[::-1]
+    looked_at = (await app.get(often[-3])).inserted_at
+    assert looked_at is not None and datetime.fromisoformat(first["searchedTo"]) == looked_at
     assert await found(http, text="rare", limit=2) == rare[::-1]
-    assert [job.id for job in await app.jobs(queue="rare", limit=5)] == rare[::-1]
+    assert [job.id for job in await app.jobs(text="rare", limit=5)] == rare[::-1]
+    # A queue is answered whole by its index, however many newer jobs there are elsewhere.
+    whole = (await http.get("/api/jobs", params={"queue": "rare", "limit": 2})).json()
+    assert [job["id"] for job in whole["jobs"]] == rare[::-1]
+    assert (whole["nextCursor"], whole["searchedTo"]) == (None, None)
     # A rare tag has an index of its own, and is found at once.
     tagged = (await http.get("/api/jobs", params={"tag": "rare", "limit": 5})).json()
     assert ([job["id"] for job in tagged["jobs"]], tagged["nextCursor"]) == (rare[::-1], None)
@@ -289,3 +297,15 @@ async def test_a_bulk_request_that_makes_no_sense_is_refused(
     http: httpx2.AsyncClient, verb: str, body: Any, status: int
 ) -> None:
     assert (await http.post(f"/api/jobs/bulk/{verb}", json=body)).status_code == status
+
+
+@pytest.mark.usefixtures("short_walks")
+async def test_a_search_that_no_index_serves_ends_with_a_sentence(app: Kairos, served: Served) -> None:
+    """An endless search of millions of jobs is refused; what it found of the newest ones is named."""
+    await fill(app, 101 * 3, queue="other")
+    with pytest.raises(BadRequest, match=r"No index finds jobs by text: 0 were found .* before=\d+"):
+        await app.jobs(text="rare", limit=2)
+    async with KairosClient(served.url) as client:
+        with pytest.raises(BadRequest, match=r"No index finds jobs by text: 0 were found .* cursor="):
+            [job async for job in client.jobs(text="rare", limit=2)]
+    await app.jobs(queue="other", limit=200)

@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.emptied import database, kept_database, quiet
+from tests.shared_database import database, kept_database, quiet
 
 from kairos import Backoff, Kairos
-from kairos.api import schemas_jobs as schemas
+from kairos.api.schemas import jobs as schemas
 from kairos.testing import drain
 
 __all__ = ["database", "kept_database", "quiet"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.api.serving import Served
-from tests.emptied import database, kept_database, quiet
+from tests.api.service_process import Served
+from tests.shared_database import database, kept_database, quiet
 
 from kairos import Context, Kairos
-from kairos.api import schemas_jobs as schemas
+from kairos.api.schemas import jobs as schemas
 from kairos.testing import drain
 
 __all__ = ["database", "kept_database", "quiet"]
@@ -79,7 +79,7 @@ async def test_every_option_arrives(http: httpx2.AsyncClient) -> None:
         "welcome:7",
         ["a", "b"],
     )
-    assert (job["state"], job["can"]) == ("scheduled", ["cancel", "run_now", "signal"])
+    assert (job["state"], job["can"]) == ("scheduled", ["edit", "run_now", "snooze", "signal", "cancel"])
 
 
 async def test_a_time_in_words_is_an_instant(http: httpx2.AsyncClient) -> None:
@@ -171,6 +171,7 @@ async def test_an_id_that_no_job_has_is_not_found(http: httpx2.AsyncClient, numb
         ("POST", "/cancel"),
         ("POST", "/retry"),
         ("POST", "/run-now"),
+        ("POST", "/snooze"),
         ("GET", "/wait"),
         ("GET", "/history"),
         ("GET", "/signals"),
@@ -209,7 +210,7 @@ async def test_a_verb_that_the_lifecycle_does_not_allow_answers_with_those_it_do
         answer = await http.post(f"/api/jobs/{job['id']}/{path}")
         error = answer.json()["error"]
         assert (answer.status_code, error["code"]) == (409, "INVALID_TRANSITION")
-        assert (error["details"]["state"], error["details"]["allowed"]) == ("cancelled", ["retry"])
+        assert (error["details"]["state"], error["details"]["allowed"]) == ("cancelled", ["retry", "delete"])
     live = await accepted(http)
     for method, path in (("POST", "/retry"), ("DELETE", "")):
         answer = await http.request(method, f"/api/jobs/{live['id']}{path}")

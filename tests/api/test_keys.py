@@ -10,12 +10,12 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
-from tests.api.serving import Served
+from tests.api.service_process import Served
 
 from kairos import Kairos
-from kairos.api import access
+from kairos.api import authentication
+from kairos.operations import keys as verbs
 from kairos.testing import Clock
-from kairos.verbs import keys as verbs
 
 Serve = Callable[..., Any]
 
@@ -71,8 +71,10 @@ async def test_a_key_revoked_elsewhere_is_refused_once_it_is_no_longer_remembere
     async with served.as_key(token) as http:
         assert (await http.get("/api/session")).status_code == 200
         await app.run(verbs.revoke_key(token.split("_")[1]))
-        later = access.time.monotonic() + access.REMEMBERED
-        monkeypatch.setattr(access, "time", type("Later", (), {"monotonic": staticmethod(lambda: later)}))
+        later = authentication.time.monotonic() + authentication.REMEMBERED
+        monkeypatch.setattr(
+            authentication, "time", type("Later", (), {"monotonic": staticmethod(lambda: later)})
+        )
         assert (await http.get("/api/session")).status_code == 401
 
 
@@ -83,7 +85,7 @@ async def test_a_key_is_refused_from_the_moment_it_expires(app: Kairos, served: 
     async with served.as_key(token) as http:
         for before, status in ((1, 200), (0, 401), (-1, 401)):
             await clock.freeze(moment - timedelta(microseconds=before))
-            served.service.access.forget()
+            served.service.access.clear_cache()
             assert (await http.get("/api/session")).status_code == status
 
 
@@ -92,7 +94,7 @@ async def test_the_last_use_of_a_key_is_noted_at_most_once_a_minute(app: Kairos,
     moment = datetime(2030, 1, 1, tzinfo=UTC)
 
     async def last_used(http: httpx2.AsyncClient) -> str:
-        served.service.access.forget()
+        served.service.access.clear_cache()
         return str((await http.get("/api/keys")).json()["keys"][0]["lastUsedAt"])
 
     clock = await Clock(app).install()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.api.test_stats import lived
-from tests.rig import Rig, done
+from tests.engine_statements import Rig, done
 
 from kairos import Kairos
-from kairos.api.exposition import MOST_NAMES
+from kairos.api.prometheus import MOST_NAMES
 
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -49,7 +50,7 @@ async def test_the_numbers_are_those_of_the_database(app: Kairos, http: httpx2.A
     assert of(found, "kairos_run_seconds_bucket", queue="default", le="+Inf") == 3
     assert of(found, "kairos_workers") == 0
     assert of(found, "kairos_alarms") == 0
-    assert of(found, "kairos_tally_behind_seconds") == 0
+    assert of(found, "kairos_statistics_behind_seconds") == 0
     assert any(name == "process_cpu_seconds_total" for name, _ in found)
     assert any(name == "kairos_info" for name, _ in found)
 
@@ -64,12 +65,12 @@ async def test_how_long_the_oldest_due_job_waits_is_told_by_queue(
 async def test_counters_and_buckets_only_grow(
     app: Kairos, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kairos.api.snapshots._FRESH", 0.0)
+    monkeypatch.setattr("kairos.api.stats_cache.FRESH", 0.0)
     before: Samples = {}
     world = Rig(app.store)
     for _ in range(3):
         await lived(app)
-        await world.fetch("delete from kairos.history")
+        await world.run("purge_jobs", timedelta(0), 1000)
         found = await collect(http)
         for key, value in before.items():
             if re.search(r"_(total|bucket|count)$", key[0]):

@@ -8,11 +8,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.api.serving import Served
+from tests.api.service_process import Served
 
 from kairos import Kairos
-from kairos.api import build, schemas, schemas_access
-from kairos.api.policy import POLICY
+from kairos.api import build
+from kairos.api.route_scopes import POLICY
+from kairos.api.schemas import audit, keys, meta, sessions
+from kairos.api.schemas.base import Answer, ErrorEnvelope
 
 DOCUMENT = build(Kairos("postgresql://nobody@localhost/none")).openapi()
 OPERATIONS = {
@@ -70,25 +72,25 @@ async def test_the_answers_about_access_are_what_it_says(served: Served) -> None
     http = served.http
     await http.delete("/api/keys/0")
 
-    async def check(model: type[schemas.Answer], response: httpx2.Response, status: int = 200) -> Any:
+    async def check(model: type[Answer], response: httpx2.Response, status: int = 200) -> Any:
         assert response.status_code == status
         model.model_validate(response.json())
         return response.json()
 
-    await check(schemas.Health, await http.get("/healthz"))
-    await check(schemas.Health, await http.get("/readyz"))
-    await check(schemas.Version, await http.get("/api/version"))
-    await check(schemas_access.SessionAnswer, await http.get("/api/session"))
-    await check(schemas_access.AuditList, await http.get("/api/audit"))
-    await check(schemas.ErrorEnvelope, await http.get("/api/nothing"), 404)
+    await check(meta.Health, await http.get("/healthz"))
+    await check(meta.Health, await http.get("/readyz"))
+    await check(meta.Version, await http.get("/api/version"))
+    await check(sessions.SessionAnswer, await http.get("/api/session"))
+    await check(audit.AuditList, await http.get("/api/audit"))
+    await check(ErrorEnvelope, await http.get("/api/nothing"), 404)
     wanted = {"name": "x", "scopes": ["admin"], "expiresAt": "2099-01-01T00:00:00Z"}
-    made = await check(schemas_access.KeyMade, await http.post("/api/keys", json=wanted), 201)
+    made = await check(keys.KeyMade, await http.post("/api/keys", json=wanted), 201)
     http.headers["Authorization"] = f"Bearer {made['key']['secret']}"
-    await check(schemas_access.KeyList, await http.get("/api/keys"))
+    await check(keys.KeyList, await http.get("/api/keys"))
     signed_in = await http.post("/api/session", json={"key": made["key"]["secret"]})
-    await check(schemas_access.SessionAnswer, signed_in, 201)
-    await check(schemas.Answer, await http.delete("/api/session"))
-    await check(schemas_access.KeyAnswer, await http.delete(f"/api/keys/{made['key']['id']}"))
+    await check(sessions.SessionAnswer, signed_in, 201)
+    await check(Answer, await http.delete("/api/session"))
+    await check(keys.KeyAnswer, await http.delete(f"/api/keys/{made['key']['id']}"))
 
 
 def references(value: Any) -> Iterator[str]:

@@ -7,12 +7,17 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.emptied import database, kept_database, quiet
+from tests.shared_database import database, kept_database, quiet, unguarded
 
 from kairos import Await, Context, Kairos, step
-from kairos.api import schemas_alarms, schemas_jobs, schemas_places
+from kairos.api.schemas.jobs import HistoryAnswer
+from kairos.api.schemas.machines import MachineList
+from kairos.api.schemas.queues import QueueList
+from kairos.api.schemas.signals import SignalList
+from kairos.api.schemas.webhooks import WebhookList
+from kairos.api.schemas.workers import WorkerList
+from kairos.operations.webhooks import add_webhook
 from kairos.testing import drain
-from kairos.verbs.webhooks import add_webhook
 
 __all__ = ["database", "kept_database", "quiet"]
 
@@ -81,12 +86,12 @@ async def signals(app: Kairos) -> str:
 
 
 LISTS = {
-    "queues": (queues, "name", schemas_places.QueueList),
-    "workers": (workers, "id", schemas_places.WorkerList),
-    "machines": (machines, "name", schemas_places.MachineList),
-    "webhooks": (webhooks, "id", schemas_alarms.WebhookList),
-    "history": (history, "id", schemas_jobs.HistoryAnswer),
-    "signals": (signals, "id", schemas_jobs.SignalList),
+    "queues": (queues, "name", QueueList),
+    "workers": (workers, "id", WorkerList),
+    "machines": (machines, "name", MachineList),
+    "webhooks": (webhooks, "id", WebhookList),
+    "history": (history, "id", HistoryAnswer),
+    "signals": (signals, "id", SignalList),
 }
 
 
@@ -127,9 +132,9 @@ async def test_what_comes_and_goes_between_two_pages_moves_nothing(
     first = (await http.get(path, params={"limit": 3})).json()
     async with app.store.connection() as connection:
         if noun == "queues":
-            await connection.execute("delete from kairos.gen_durable where queue = $1", names[1])
+            await connection.execute(unguarded(f"delete from kairos.gen_durable where queue = '{names[1]}'"))
         else:
-            await connection.execute(f"delete from kairos.{noun} where {place} = $1", names[1])
+            await connection.execute(unguarded(f"delete from kairos.{noun} where {place} = '{names[1]}'"))
     rest = (await http.get(path, params={"cursor": first["nextCursor"]})).json()
     assert [each[place] for each in rest[noun]] == names[3:]
 

@@ -11,17 +11,20 @@ from uuid import UUID
 import httpx2
 import pytest
 from pydantic import BaseModel, Field
-from tests.api.serving import serving
-from tests.emptied import database, kept_database, quiet
+from tests.api.service_process import serving
+from tests.shared_database import database, kept_database, quiet
 
-from kairos import Await, Context, Done, Kairos, Next, step, verbs
-from kairos.api import schemas_places as schemas
+from kairos import Await, Context, Done, Kairos, Next, operations, step
+from kairos.api.schemas.lifecycle import LifecycleAnswer
+from kairos.api.schemas.machines import MachineAnswer, MachineList
+from kairos.api.schemas.queues import QueueAnswer, QueueList
+from kairos.api.schemas.workers import WorkerAnswer, WorkerList
 from kairos.fsm import render
 from kairos.fsm.lifecycle import SPEC
 
 __all__ = ["database", "kept_database", "quiet"]
 
-INTERNAL = {"http", "command", "kairos.webhook"}  # whatever the app brings along
+INTERNAL = {"http", "command", "kairos.chain", "kairos.webhook"}  # whatever the app brings along
 
 
 class Parcel(BaseModel):
@@ -76,15 +79,16 @@ async def test_a_service_without_the_code_knows_the_machines_that_workers_regist
     http: httpx2.AsyncClient,
 ) -> None:
     answer = (await http.get("/api/machines")).json()
-    schemas.MachineList.model_validate(answer)
+    MachineList.model_validate(answer)
     machines = {each["name"]: each for each in answer["machines"]}
     assert {"send", "order"} <= machines.keys() <= {"send", "order"} | INTERNAL
     send, order = machines["send"], machines["order"]
     assert (send["queue"], send["ttl"], send["redact"], send["steps"]) == ("mail", 3600, ["token"], ["run"])
     assert send["input"]["required"] == ["user_id"]
+    assert send["input"]["x-order"] == ["user_id", "token"]
     assert (order["version"], order["versions"], order["steps"]) == (2, [1, 2], ["begin"])
     one = (await http.get("/api/machines/send")).json()
-    schemas.MachineAnswer.model_validate(one)
+    MachineAnswer.model_validate(one)
     assert one["machine"] == send
     assert (await http.get("/api/machines/send/schema")).json()["schema"] == send["input"]
     drawn = (await http.get("/api/machines/order/diagram")).json()
@@ -147,7 +151,7 @@ async def test_a_name_that_nobody_registered_is_refused_with_those_near_it(http:
 
 async def test_the_lifecycle_is_the_table(http: httpx2.AsyncClient) -> None:
     answer = (await http.get("/api/lifecycle")).json()
-    schemas.LifecycleAnswer.model_validate(answer)
+    LifecycleAnswer.model_validate(answer)
     assert (answer["lifecycle"], answer["mermaid"]) == (render.as_json(SPEC), render.mermaid(SPEC))
 
 
@@ -159,7 +163,7 @@ async def test_queues_tell_what_they_have(http: httpx2.AsyncClient, known: Kairo
     await known.action("send").options(delay=60).enqueue(user_id=1)
     await known.enqueue_many(known.action("send").options(key="k").call(user_id=n) for n in range(3))
     listed = (await http.get("/api/queues")).json()
-    schemas.QueueList.model_validate(listed)
+    QueueList.model_validate(listed)
     (mail,) = listed["queues"]
     assert (mail["name"], mail["pending"], mail["scheduled"], mail["running"]) == ("mail", 6, 1, 0)
     assert (await http.get("/api/queues/mail")).json()["queue"] == mail
@@ -168,7 +172,7 @@ async def test_queues_tell_what_they_have(http: httpx2.AsyncClient, known: Kairo
 
 async def test_a_queue_is_paused_resumed_and_limited(http: httpx2.AsyncClient) -> None:
     paused = (await http.post("/api/queues/mail/pause")).json()
-    schemas.QueueAnswer.model_validate(paused)
+    QueueAnswer.model_validate(paused)
     assert paused["queue"]["pausedAt"] is not None
     limited = await http.patch(
         "/api/queues/mail",
@@ -211,7 +215,7 @@ async def test_a_worker_is_there_and_leaves_when_asked(http: httpx2.AsyncClient,
     async with worker:
         while not (workers := (await http.get("/api/workers")).json())["workers"]:
             await asyncio.sleep(0.02)
-        schemas.WorkerList.model_validate(workers)
+        WorkerList.model_validate(workers)
         (row,) = workers["workers"]
         assert (row["id"], "mail" in row["queues"], row["live"], row["running"]) == (
             worker.name,
@@ -222,7 +226,7 @@ async def test_a_worker_is_there_and_leaves_when_asked(http: httpx2.AsyncClient,
         assert (await http.get(f"/api/workers/{worker.name}")).json()["worker"]["id"] == worker.name
         assert (await http.get("/api/machines/send")).json()["machine"]["workers"] == 1
         asked = await http.post(f"/api/workers/{worker.name}/drain")
-        schemas.WorkerAnswer.model_validate(asked.json())
+        WorkerAnswer.model_validate(asked.json())
         assert (asked.status_code, asked.json()["worker"]["drainAt"] is not None) == (202, True)
         async with asyncio.timeout(30):
             await worker.left.wait()
@@ -249,5 +253,5 @@ async def test_a_worker_tells_how_much_it_runs(http: httpx2.AsyncClient, known: 
             while not (rows := (await http.get("/api/workers")).json()["workers"]):
                 await asyncio.sleep(0.02)
         assert rows[0]["running"] == 1
-        assert (await known.run(verbs.worker(worker.name))).running == 1
+        assert (await known.run(operations.worker(worker.name))).running == 1
         go_on.set()

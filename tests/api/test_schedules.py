@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from kairos import Context, Kairos
-from kairos.api import schemas_schedules as schemas
-from kairos.api.schemas_jobs import JobAnswer
+from kairos.api.schemas import schedules as schemas
+from kairos.api.schemas.jobs import JobAnswer
 
 WANTED = {"name": "nightly", "when": "every weekday at 9am in London", "action": "report"}
 
@@ -35,7 +35,7 @@ async def test_a_schedule_is_made_with_its_sentence_and_its_next_ticks(http: htt
     made = await make(http, input={"day": "monday"}, catchUp="all", jitter="90s", queue="reports")
     assert (made["sentence"], made["input"]) == (
         "every weekday at 09:00 (Europe/London)",
-        {"day": "monday", "token": ""} | {"token": "[redacted]"},
+        {"day": "monday"},
     )
     assert (made["catchUp"], made["jitter"], made["queue"], made["paused"]) == ("all", 90.0, "reports", False)
     assert len(made["nextTicks"]) == 5
@@ -377,7 +377,7 @@ async def test_a_built_in_action_that_is_off_is_refused_and_says_how_to_turn_it_
 async def test_only_those_who_operate_may_change_schedules_and_all_may_read_them(
     app: Kairos, serve: Any
 ) -> None:
-    from kairos.verbs.keys import add_key
+    from kairos.operations.keys import add_key
 
     tokens = {scope: (await app.run(add_key(scope, [scope])))[1] for scope in ("read", "enqueue", "operate")}
     async with serve(open=False) as served:

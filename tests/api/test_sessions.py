@@ -9,11 +9,11 @@ from typing import Any
 import httpx2
 import psycopg
 import pytest
-from tests.api.serving import Served
+from tests.api.service_process import Served
 
 from kairos import Kairos
+from kairos.operations import keys as verbs
 from kairos.testing import Clock
-from kairos.verbs import keys as verbs
 
 WANTED = {"json": {"name": "x", "scopes": ["read"]}}
 
@@ -71,11 +71,16 @@ async def test_signing_in_gives_a_cookie_that_pages_cannot_read_and_the_token_fo
     assert cookie.value.split("_", 2)[2] not in kept and session["csrf"] not in kept
 
 
-async def test_over_https_the_cookie_is_for_https_alone(served: Served, token: str) -> None:
-    answer = await served.http.post(
-        "/api/session", json={"key": token}, headers={"X-Forwarded-Proto": "https"}
-    )
-    assert SimpleCookie(answer.headers["Set-Cookie"])["kairos_session"]["secure"] is True
+@pytest.mark.parametrize("trusted", [("127.0.0.1",), ()], ids=["trusted", "a stranger"])
+async def test_over_https_the_cookie_is_for_https_alone_if_a_trusted_proxy_says_so(
+    serve: Any, token: str, trusted: tuple[str, ...]
+) -> None:
+    async with serve(trusted_proxies=trusted) as served:
+        answer = await served.http.post(
+            "/api/session", json={"key": token}, headers={"X-Forwarded-Proto": "https"}
+        )
+        cookie = SimpleCookie(answer.headers["Set-Cookie"])["kairos_session"]
+        assert bool(cookie["secure"]) == bool(trusted)
 
 
 async def test_without_a_session_there_is_none(served: Served, token: str) -> None:
@@ -155,7 +160,7 @@ async def test_a_session_is_over_after_half_a_day_without_a_request_and_after_a_
 
     async def status(moment: Any) -> int:
         await clock.freeze(moment)
-        served.service.access.forget()
+        served.service.access.clear_cache()
         return (await browser.http.get("/api/session")).status_code
 
     [(start, end)] = await _rows(app, "select seen_at, expires_at from kairos.sessions")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import httpx2
 import pytest
-from tests.api.serving import Served
-from tests.rig import Rig, done, stop
+from tests.api.service_process import Served
+from tests.engine_statements import Rig, done, stop
 
 from kairos import Kairos
-from kairos.api.schemas_stats import SeriesAnswer, StatsAnswer
+from kairos.api import stats_cache
+from kairos.api.schemas.stats import SeriesAnswer, StatsAnswer
+from kairos.errors import DatabaseUnavailable
+from kairos.store.query import Query
 
 
 async def lived(app: Kairos) -> None:
@@ -75,10 +81,103 @@ async def test_many_who_ask_at_once_cost_one_look(
         return await run(query)
 
     monkeypatch.setattr(served.kairos.store, "run", counted)
-    monkeypatch.setattr("kairos.api.snapshots._FRESH", 60.0)
+    monkeypatch.setattr("kairos.api.stats_cache.FRESH", 60.0)
     for _ in range(5):
         await http.get("/api/stats")
     assert looks.count("list_queues") == 1
+
+
+class Held:
+    """Statements of the stats that wait until they are released, and how often each was run."""
+
+    def __init__(self, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.runs: Counter[str] = Counter()
+        self.arrived = asyncio.Event()
+        self.release = asyncio.Event()
+        self._run = served.kairos.store.run
+        monkeypatch.setattr(served.kairos.store, "run", self.run)
+
+    async def run(self, query: Query) -> object:
+        self.runs[query.name] += 1
+        if query.name == "read_overview":
+            self.arrived.set()
+            await self.release.wait()
+        return await self._run(query)
+
+
+async def test_any_windows_share_what_does_not_depend_on_the_window(
+    served: Served, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats_cache, "FRESH", 60.0)
+    held = Held(served, monkeypatch)
+    held.release.set()
+    windows = [60, 86400, *range(3601, 3631)]
+    answers = await asyncio.gather(*(http.get(f"/api/stats?window={window}") for window in windows))
+    assert [answer.status_code for answer in answers] == [200] * len(windows)
+    assert (held.runs["list_queues"], held.runs["read_stats"]) == (1, 3)
+    seconds = [answer.json()["stats"]["window"]["seconds"] for answer in answers]
+    assert all(window <= found for window, found in zip(windows, seconds, strict=True))
+
+
+def test_windows_are_rounded_up_to_a_few() -> None:
+    windows = range(60, 86401)
+    kept = {window: stats_cache.rounded(window) for window in windows}
+    assert len(set(kept.values())) == 66
+    assert all(window <= found <= max(window * 1.25, window + 60) for window, found in kept.items())
+    assert [kept[window] for window in (60, 61, 1200, 1201, 3600, 3601, 86400)] == [
+        60, 120, 1200, 1500, 3600, 4500, 86400,
+    ]  # fmt: skip
+
+
+async def test_clients_that_left_leave_no_work_behind(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(served, monkeypatch)
+    monkeypatch.setattr(stats_cache, "FRESH", 60.0)
+    async with httpx2.AsyncClient(base_url=served.url) as leaving:
+        asked = [asyncio.create_task(leaving.get(f"/api/stats?window={3601 + n}")) for n in range(20)]
+        await held.arrived.wait()
+        for task in asked:
+            task.cancel()
+        await asyncio.wait(asked)
+    held.release.set()
+    assert (await served.http.get("/api/stats?window=3700")).status_code == 200
+    assert held.runs["list_queues"] == 1
+
+
+async def test_metrics_do_not_wait_for_those_who_ask_for_stats(
+    served: Served, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(served, monkeypatch)
+    asked = [asyncio.create_task(http.get(f"/api/stats?window={60 * n}")) for n in range(1, 20)]
+    await held.arrived.wait()
+    assert "kairos_database_up 1.0" in (await http.get("/metrics")).text
+    held.release.set()
+    assert {(await each).status_code for each in asked} == {200}
+
+
+async def test_metrics_do_not_wait_for_a_connection_of_the_pool(
+    app: Kairos, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats_cache, "FRESH", 0.0)
+    await http.get("/metrics")
+    async with contextlib.AsyncExitStack() as taken:
+        for _ in range(app.settings.pool_size):
+            await taken.enter_async_context(app.store.connection())
+        assert "kairos_database_up 1.0" in (await http.get("/metrics")).text
+
+
+async def test_a_failed_read_is_tried_again_by_the_next_request(
+    served: Served, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+
+        async def away(query: Query) -> object:
+            raise DatabaseUnavailable("away")
+
+        broken.setattr(served.kairos.store, "run", away)
+        assert (await http.get("/api/stats")).status_code == 503
+    assert (await http.get("/api/stats")).status_code == 200
 
 
 async def test_a_series_has_a_slot_for_every_step_and_the_present_one_is_last(

@@ -12,12 +12,11 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
-from structlog.testing import capture_logs
-from tests.api.serving import Served
+from tests.api.service_process import Served
+from tests.captured_logs import capture_logs
 
 from kairos import Backoff, Context, Kairos, Next, step, telemetry
 from kairos.testing import drain
-from kairos.worker.executor import Executor
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -28,7 +27,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
     yield exporter
     provider.shutdown()
 
@@ -166,10 +165,10 @@ async def test_where_nobody_traces_a_step_goes_the_plain_way(
     @app.job
     async def act() -> None: ...
 
-    async def refuse(*_: Any) -> Any:
+    def refuse(*_: Any) -> Any:
         raise AssertionError("a span was made")
 
-    monkeypatch.setattr(Executor, "_traced", refuse)
+    monkeypatch.setattr(telemetry, "span", refuse)
     await act.enqueue()
     assert await drain(app) == 1
 
@@ -183,7 +182,7 @@ async def test_each_request_is_one_line_without_query_or_body(
         await http.get("/healthz")
     told = [line for line in lines if line["event"] == "request"]
     assert [(line["method"], line["route"], line["status"], line["caller"]) for line in told] == [
-        ("GET", "/api/jobs/{id}", 404, "local"),
+        ("GET", "/api/jobs/{id}", 422, "local"),
         ("POST", "/api/jobs", 422, "local"),
     ]
     assert told[0]["request_id"] == "req-1" and told[0]["ms"] > 0

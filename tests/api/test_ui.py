@@ -8,10 +8,14 @@ import re
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import quote
 
+import httpx2
 import pytest
-from tests.api.serving import Shared, shared
+from starlette.applications import Starlette
+from tests.api.service_process import Shared, shared
 
+from kairos import Kairos
 from kairos.api import ServiceSettings, build
 
 SCRIPT = "self.__next_f.push([1,'x'])"
@@ -147,3 +151,43 @@ def test_without_an_export_there_is_only_the_service(shared_database: str, tmp_p
     ) as running:
         assert running.http.get("/").json()["error"]["code"] == "NOT_FOUND"
         assert running.http.get("/healthz").status_code == 200
+
+
+MOUNTED = (
+    '<html><head>{}</head><script src="{}/_next/static/b.js"></script><script>load("{}/_next/a.js")</script>'
+)
+
+
+@pytest.mark.parametrize("root", ["", "/kairos", "/a/b c"])
+async def test_a_dashboard_is_written_for_the_place_where_its_service_is_mounted(
+    shared_database: str, tmp_path: Path, root: str
+) -> None:
+    (tmp_path / "_next" / "static").mkdir(parents=True)
+    (tmp_path / "index.html").write_text(MOUNTED.format("", "", ""))
+    (tmp_path / "_next" / "static" / "b.js").write_text('load("/_next/c.js")')
+    outer = Starlette()
+    outer.mount(root or "/", build(Kairos(shared_database), ServiceSettings(open=True), dashboard=tmp_path))
+    base = quote(root)
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(outer), base_url="http://localhost") as http:
+        page = await http.get(f"{base}/")
+        meta = f'<meta name="kairos-base" content="{base}">' if base else ""
+        assert page.text == MOUNTED.format(meta, base, base)
+        assert script_hash(f'load("{base}/_next/a.js")') in page.headers["Content-Security-Policy"]
+        script = await http.get(f"{base}/_next/static/b.js")
+        assert script.text == f'load("{base}/_next/c.js")'
+        assert page.headers["ETag"] != script.headers["ETag"]
+
+
+@pytest.mark.parametrize("root", ["", "/kairos"])
+async def test_everything_that_a_page_of_the_dashboard_loads_is_there_wherever_it_is_mounted(
+    shared_database: str, root: str
+) -> None:
+    outer = Starlette()
+    outer.mount(root or "/", build(Kairos(shared_database), ServiceSettings(open=True)))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(outer), base_url="http://localhost") as http:
+        page = (await http.get(f"{root}/jobs/")).text
+        assets = {each for each in re.findall(r'(?:src|href)="([^"]+)"', page) if "/_next/" in each}
+        assert len(assets) > 5
+        assert {each: (await http.get(each)).status_code for each in assets} == dict.fromkeys(assets, 200)
+        # The code reads the prefix from this element, for its links and its requests (dashboard/lib/base.ts).
+        assert re.findall(r'<meta name="kairos-base" content="([^"]*)"', page) == ([root] if root else [])

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-from tests.boundaries.moment import Moment
-from tests.emptied import database, kept_database, quiet
+from tests.boundaries.frozen_time import Moment
+from tests.shared_database import app, database, kept_database, quiet
 
 from kairos import Kairos
 from kairos.testing import Clock
 
-__all__ = ["database", "kept_database", "quiet"]
-
-
-@pytest.fixture
-async def app(database: str) -> AsyncIterator[Kairos]:
-    async with Kairos(database) as app:
-        yield app
+__all__ = ["app", "database", "kept_database", "quiet"]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.boundaries.moment import SECOND, Moment
+from tests.boundaries.frozen_time import SECOND, Moment
 
 from kairos import Backoff, Context, Next, Replay, step
 from kairos.testing import drain

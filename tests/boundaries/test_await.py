@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.boundaries.moment import SECOND, US, Moment, around
-from tests.rig import park
+from tests.boundaries.frozen_time import SECOND, US, Moment, around
+from tests.engine_statements import park
 
 from kairos import Await, Context, Done, step
 from kairos.testing import drain

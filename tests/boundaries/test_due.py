@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.boundaries.moment import SECOND, US, Moment, around
+from tests.boundaries.frozen_time import SECOND, US, Moment, around
 
 from kairos import Backoff, Context, Done, InvalidTransition, Replay
 from kairos.testing import drain

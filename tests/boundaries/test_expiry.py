@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any
 
 import pytest
-from tests.boundaries.moment import SECOND, US, Moment, around
-from tests.rig import go, park, replay
+from tests.boundaries.frozen_time import SECOND, US, Moment, around
+from tests.engine_statements import go, park, replay
 
 from kairos import Backoff, Kairos
 from kairos.testing import drain
@@ -134,7 +134,7 @@ async def test_a_job_whose_ttl_closed_does_not_stand_in_the_way_of_its_key(
 ) -> None:
     first, second = await moment.enqueue(key="k", ttl=1), await moment.enqueue(key="k")
     await moment.at(moment.start + SECOND + offset)
-    await moment.run("wait_keys", ["k"])
+    await moment.run("wait_for_key_locks", ["k"])
     await moment.run("open_keys", ["k"])  # whose turn is it, before anybody has swept up the first
     assert [claim.id for claim in await moment.worker().pick()] == [first if offset < 0 * US else second]
 

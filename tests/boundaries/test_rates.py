@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.boundaries.moment import SECOND, US, Moment
-from tests.rig import done
+from tests.boundaries.frozen_time import SECOND, US, Moment
+from tests.engine_statements import done
 
 RATES = [(1, 1), (3, 30), (2, 1), (10, 60), (3, 1), (6, 1), (7, 1), (400, 7)]
 rates = pytest.mark.parametrize(("count", "seconds"), RATES)
@@ -155,3 +155,30 @@ async def test_a_lifted_limit_limits_no_more(moment: Moment) -> None:
     assert await starts(moment) == 1
     await moment.app.limit("default")
     assert await starts(moment) == 4
+
+
+async def test_a_raised_rate_keeps_no_debt_of_the_slower_one(moment: Moment) -> None:
+    await moment.app.limit("default", rate=(1, 3600))
+    await fill(moment, 5)
+    assert await starts(moment) == 1
+    await moment.app.limit("default", rate=(2, 1))
+    assert await starts(moment) == 0  # one second's worth is owed at most
+    await moment.at(moment.start + SECOND / 2 - US)
+    assert await starts(moment) == 0
+    await moment.at(moment.start + SECOND / 2)
+    assert await starts(moment) == 1
+    await moment.at(moment.start + 2 * SECOND)
+    assert await starts(moment) == 2
+
+
+async def test_a_raised_rate_per_key_keeps_no_debt_of_the_slower_one(moment: Moment) -> None:
+    await moment.app.limit("default", key_rate=(1, 3600))
+    await fill(moment, 5, "a")
+    assert await starts(moment, room=1) == 1
+    await moment.app.limit("default", key_rate=(2, 1))
+    await moment.at(moment.start + SECOND / 2 - US)
+    assert await starts(moment, room=1) == 0
+    await moment.at(moment.start + SECOND / 2)
+    assert await starts(moment, room=1) == 1
+    await moment.at(moment.start + 2 * SECOND)
+    assert await starts(moment, room=1) == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from tests.boundaries.moment import SECOND, US, Moment, around
-from tests.rig import done, park, stop
+from tests.boundaries.frozen_time import SECOND, US, Moment, around
+from tests.engine_statements import done, park, stop
 
 from kairos.worker.pruner import Pruner
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.boundaries.moment import Moment
+from tests.boundaries.frozen_time import Moment
 
 from kairos import Context
-from kairos.codec import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, dumps
 from kairos.errors import BadRequest, BadValue
+from kairos.json_codec import MAX_BYTES, MAX_DEPTH, MAX_DIGITS, dumps
 from kairos.testing import drain
 
 # {"value":"…"} around the text itself.

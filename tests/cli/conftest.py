@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.cli.terminal import KAIROS, SHOP, Process, Terminal
-from tests.places import temporary_directory
+from tests.data_directories import temporary_directory
 
 from kairos import SyncKairos
 from kairos.embedded.account import choose_account

@@ -17,7 +17,9 @@ from unittest.mock import patch
 
 import structlog
 
+from kairos import Job, Kairos
 from kairos.cli import run
+from kairos.testing import drain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     import pytest
 
 KAIROS = Path(sys.executable).parent / "kairos"
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 # Small enough to read, with one machine of every kind that the commands tell apart.
 SHOP = """
@@ -158,7 +160,7 @@ class Process:
 
     def end(self) -> int:
         """Wait for its end; answers its exit code."""
-        return self._process.wait(PATIENCE)
+        return self._process.wait(TIMEOUT)
 
     def kill(self) -> None:
         if self._process.poll() is None:
@@ -168,7 +170,7 @@ class Process:
 
 def until(fact: Callable[[], Any], what: object = "the fact") -> Any:
     """Ask again and again until the answer is true; a fact that never comes fails the test."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not (answer := fact()):
         assert time.monotonic() < deadline, f"{what} never came"
         time.sleep(0.02)
@@ -186,3 +188,11 @@ def children(pid: int) -> list[int]:
         if int(parent) == pid and state != "Z":
             found.append(int(stat.parent.name))
     return found
+
+
+async def ran(app: Kairos, action: str, **arguments: Any) -> Job:
+    """A job that was enqueued and run to where it goes by itself."""
+    async with app:
+        job: Job = await app.action(action).enqueue(**arguments)
+        await drain(app)
+        return await app.get(job.id)

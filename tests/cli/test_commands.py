@@ -1,4 +1,4 @@
-"""The smaller commands: `signal`, `queues`, `machines`, `lifecycle`, `migrate`, `bench`."""
+"""The smaller commands: `signal`, `queues`, `machines`, `lifecycle`, `migrate`, `bench`, `chaos`, `cluster`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from tests.cli.terminal import Terminal
 
-from kairos.cli import work
+from kairos.cli import clone
 from kairos.fsm.lifecycle import SPEC, TRANSITIONS
 from kairos.fsm.render import as_json, mermaid
 
@@ -47,6 +47,22 @@ def test_a_queue_is_paused_resumed_and_listed(kairos: Terminal, shop: Path) -> N
     assert (queue["name"], queue["pending"], queue["pausedAt"] is None) == ("slow", 1, False)
     assert "paused" in kairos("queues", "ls").out
     assert kairos("queues", "resume", "slow").out == "Queue slow: runs without limits.\n"
+
+
+def test_a_queue_that_nobody_has_used_is_paused_only_when_told_so(kairos: Terminal, shop: Path) -> None:
+    kairos("enqueue", shop, "nap", "seconds=1")
+    refused = kairos("queues", "pause", "slwo")
+    assert refused.code == 66
+    assert refused.err == (
+        "kairos: Nobody has used the queue 'slwo' yet. Did you mean 'slow'? With --new it is paused all the same.\n"
+    )
+    assert [queue["name"] for queue in kairos("queues", "ls", "--json").json["queues"]] == ["slow"]
+    assert kairos("queues", "pause", "slwo", "--new").out == "Queue slwo: paused now.\n"
+
+
+def test_a_bare_number_is_a_length_in_seconds(kairos: Terminal, shop: Path) -> None:
+    kairos("enqueue", shop, "nap", "seconds=1", "--delay", "3600")
+    assert "still scheduled after 0 s" in kairos("jobs", "wait", 1, "--timeout", "0").err
 
 
 def test_the_limits_of_a_queue_are_set_all_at_once_and_lifted(kairos: Terminal) -> None:
@@ -93,6 +109,12 @@ def test_migrate_brings_an_empty_database_up_once(kairos: Terminal, database: st
     assert kairos("migrate", "--json").json["applied"] == []
 
 
+def test_migrate_grants_a_runtime_role_or_says_why_not(kairos: Terminal) -> None:
+    said = kairos("migrate", "--runtime-role", "no such role")
+    assert said.code == 78
+    assert "The runtime role 'no such role' does not exist" in said.err
+
+
 def test_the_database_may_be_named_before_or_after_the_command(kairos: Terminal, database: str) -> None:
     kairos.environment.clear()
     assert kairos("--database-url", database, "jobs", "ls").out == "No jobs.\n"
@@ -102,28 +124,35 @@ def test_the_database_may_be_named_before_or_after_the_command(kairos: Terminal,
 def test_kairos_alone_shows_its_commands(kairos: Terminal) -> None:
     said = kairos()
     assert said.code == 0
-    assert all(f"\n  {name} " in said.out for name in ("dev", "worker", "enqueue", "jobs", "queues", "bench"))
+    assert all(
+        f"\n  {name} " in said.out
+        for name in ("dev", "worker", "enqueue", "jobs", "queues", "bench", "chaos", "cluster")
+    )
     assert kairos("--version").out.startswith("kairos 0.")
 
 
-def test_bench_forwards_all_it_is_given_to_the_clone(home: Path) -> None:
-    (home / "bench").mkdir()
-    (home / "bench" / "__main__.py").write_text(
+@pytest.mark.parametrize("program", ["bench", "chaos", "cluster"])
+def test_a_program_of_the_clone_is_given_all_that_the_command_was(home: Path, program: str) -> None:
+    (home / program).mkdir()
+    (home / program / "__main__.py").write_text(
         "import os, sys\nprint(os.getcwd(), sys.argv[1:])\nsys.exit(5)"
     )
     code = f"""
 import sys
-from kairos.cli import run, work
-work.CLONE = work.Path({str(home)!r})
+from kairos.cli import clone, run
+clone.CLONE = clone.Path({str(home)!r})
 sys.exit(run(sys.argv[1:]))
 """
-    command = [sys.executable, "-c", code, "bench", "--help", "--json", "pick"]
+    command = [sys.executable, "-c", code, program, "--help", "--json", "pick"]
     done = subprocess.run(command, cwd="/", env=os.environ, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (5, f"{home} ['--help', '--json', 'pick']\n")
 
 
-def test_bench_without_a_clone_says_so(kairos: Terminal, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "CLONE", home)
-    said = kairos("bench")
+@pytest.mark.parametrize("program", ["bench", "chaos", "cluster"])
+def test_a_program_of_the_clone_is_missed_by_name_where_there_is_none(
+    kairos: Terminal, home: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setattr(clone, "CLONE", home)
+    said = kairos(program)
     assert (said.code, said.err.count("\n")) == (78, 1)
-    assert "There is no bench folder" in said.err
+    assert f"There is no {program} folder" in said.err

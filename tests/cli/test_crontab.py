@@ -9,10 +9,10 @@ import pytest
 from tests.cli.terminal import Terminal
 
 from kairos import SyncKairos
-from kairos.actions.crontab import Entry, Refusal, Surroundings, read
-from kairos.actions.shell import needs_shell
+from kairos.actions.crontab import CronEnvironment, Entry, Refusal, read
+from kairos.actions.shell_syntax import needs_shell
 
-HERE = Surroundings(tz="UTC", home="/root", user="root")
+HERE = CronEnvironment(tz="UTC", home="/root", user="root")
 CRONTAB = """\
 # what runs at night
 SHELL=/bin/bash

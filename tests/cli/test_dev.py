@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx2
 import psycopg
 import pytest
 from tests.cli.terminal import SHOP, Process, Terminal, children, until
@@ -131,6 +133,27 @@ def test_a_second_signal_ends_it_at_once_and_leaves_no_server_behind(
     until(lambda: servers(home / ".kairos") == [], "the server's end")
 
 
+def test_the_port_is_held_by_the_service_and_its_supervisor_alone(start: Start, home: Path) -> None:
+    """A keeper that hangs on after its worker would keep the next start from using the port."""
+    write(home / "dev_port.py", 1)
+    process = start("dev", "dev_port.py")
+    process.says("worker started")
+    (worker,) = [pid for pid in children(process.pid) if "worker_child" in command(pid)]
+    (keeper,) = [pid for pid in children(worker) if "keeper.py" in command(pid)]
+    listening = sockets(process.pid) & sockets(worker)
+    assert listening
+    assert not listening & sockets(keeper)
+
+
+def command(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_text()
+
+
+def sockets(pid: int) -> set[str]:
+    links = [each.readlink() for each in Path(f"/proc/{pid}/fd").iterdir()]
+    return {str(link) for link in links if str(link).startswith("socket:")}
+
+
 def test_a_worker_may_join_and_outlive_the_server_that_dev_started(
     start: Start, there: Terminal, home: Path
 ) -> None:
@@ -170,3 +193,24 @@ def test_dev_without_an_app_asks_for_one(
     monkeypatch.setattr(dev, "CLONE", home)
     said = there("dev")
     assert (said.code, said.err.startswith("kairos: Name the app to run: ")) == (78, True)
+
+
+@pytest.mark.parametrize("reload", ["--reload", "--no-reload"])
+def test_a_drained_worker_leaves_the_service_running(
+    start: Start, there: Terminal, home: Path, reload: str
+) -> None:
+    write(home / "one.py", 1)
+    process = start("dev", "one.py", reload, "--port", "0")
+    process.says("worker started")
+    url = re.search(r"http://127\.0\.0\.1:\d+", process.said)
+    key = re.search(r"kr_[\w-]+", process.said)
+    assert url is not None and key is not None
+    keyed = {"Authorization": f"Bearer {key[0]}"}
+    with httpx2.Client(base_url=url[0], timeout=30, headers=keyed) as http:
+        (worker,) = http.get("/api/workers").json()["workers"]
+        assert http.post(f"/api/workers/{worker['id']}/drain", json={}).status_code == 202
+        process.says("the worker was drained")
+        assert http.get("/api/workers").json()["workers"] == []
+        assert http.get("/healthz").status_code == 200
+    process.signal(signal.SIGINT)
+    assert process.end() == 0

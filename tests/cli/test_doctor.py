@@ -15,15 +15,16 @@ import pytest
 from tests.cli.terminal import Terminal
 
 from kairos import SyncKairos
-from kairos.alarms.checkup import Place, check
+from kairos.alarms.environment_checks import Environment, check
 from kairos.embedded import Server
 from kairos.store import migrate
 
-WELL = Place(
+WELL = Environment(
     server={
         "fsync": True,
         "full_page_writes": True,
         "synchronous_commit": "on",
+        "followed_asynchronously": False,
         "version": 180000,
         "autovacuum": True,
         "track_counts": True,
@@ -57,6 +58,7 @@ def test_all_is_quiet_where_nothing_is_wrong() -> None:
     [
         ({"fsync": False}, "FSYNC_OFF"),
         ({"full_page_writes": False}, "FULL_PAGE_WRITES_OFF"),
+        ({"followed_asynchronously": True}, "STANDBY_ASYNCHRONOUS"),
         ({"synchronous_commit": "off"}, "SYNCHRONOUS_COMMIT_OFF"),
         ({"version": 149999}, "POSTGRES_TOO_OLD"),
         ({"autovacuum": False}, "AUTOVACUUM_OFF"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Process, Terminal, until
 
-from kairos import SyncKairos, verbs
+from kairos import SyncKairos, operations
 
 Start = Callable[..., Process]
 
@@ -22,7 +22,7 @@ def test_a_worker_that_is_asked_to_leave_finishes_its_step_and_ends_with_code_0(
     job = kairos("enqueue", shop, "nap", "seconds=1", "--json").json["job"]["id"]
     until(lambda: client.get(job).state == "running", "the step runs")
     for worker in workers:
-        client.run(verbs.drain(worker.id))
+        client.run(operations.drain(worker.id))
     assert process.end() == 0
     assert (client.get(job).state, client.workers()) == ("success", [])
 

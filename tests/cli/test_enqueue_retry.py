@@ -18,5 +18,8 @@ def test_a_job_is_tried_so_often_and_says_so(kairos: Terminal, shop: Path, clien
 def test_none_at_all_is_refused_in_one_sentence(kairos: Terminal, shop: Path, client: SyncKairos) -> None:
     said = kairos("enqueue", shop, "greet", "name=x", "--retry", "0")
     assert (said.code, said.out) == (64, "")
-    assert said.err == "kairos: Backoff(attempts=0) would never run: give a whole number from 1.\n"
+    assert (
+        said.err
+        == "kairos: attempts of Backoff is 0; it must be a whole number from 1, the first execution included.\n"
+    )
     assert client.jobs() == []

@@ -1,4 +1,4 @@
-"""The examples tell the truth: each runs its whole story on an embedded Postgres."""
+"""The examples tell the truth: each runs its whole story."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ STORIES = {
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_an_example_runs_its_story(start: Callable[..., Process], name: str) -> None:
-    process = start(EXAMPLES / f"{name}.py", program=Path(sys.executable))
+def test_an_example_runs_its_story(start: Callable[..., Process], database: str, name: str) -> None:
+    process = start(EXAMPLES / f"{name}.py", program=Path(sys.executable), KAIROS_DATABASE_URL=database)
     assert process.end() == 0, process.said
     assert [line for line in process.said.splitlines() if " -> " in line] == STORIES[name]
     assert "locals" not in process.said  # of the frames of an error: they would show arguments

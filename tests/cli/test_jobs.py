@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import Terminal, ran
 
 from kairos import Backoff, Context, Done, Kairos, Next, Stop, SyncKairos, step
-from kairos.testing import drain
 
 if TYPE_CHECKING:
     from kairos import Job
@@ -40,14 +43,6 @@ def app(database: str) -> Kairos:
     return app
 
 
-async def ran(app: Kairos, action: str, **arguments: Any) -> Job:
-    """A job that was enqueued and run to where it goes by itself."""
-    async with app:
-        job: Job = await app.action(action).enqueue(**arguments)
-        await drain(app)
-        return await app.get(job.id)
-
-
 async def waiting(app: Kairos, **options: Any) -> Job:
     """A job that nobody ran yet."""
     async with app:
@@ -74,7 +69,10 @@ async def test_ls_shows_only_what_the_filters_say(kairos: Terminal, app: Kairos)
     assert listed() == {"greet", "fail", "walk"}
     assert listed("--state", "failed") == {"fail", "walk"}
     assert listed("--action", "greet") == listed("--queue", "mail") == listed("--tag", "daily") == {"greet"}
-    assert listed("--key", "nobody") == set()
+    assert listed("--key", "nobody") == listed("--schedule", "nightly") == set()
+    assert listed("--text", "PAPER") == {"fail"}
+    assert listed("--from", "2001-01-01T00:00Z", "--to", "2100-01-01T00:00Z") == {"greet", "fail", "walk"}
+    assert listed("--from", "2100-01-01T00:00Z") == set()
     assert listed("--before", 2) == {"greet"}
     assert listed("--limit", 1) == {"walk"}
 
@@ -91,7 +89,7 @@ async def test_show_tells_a_failure_and_every_change_that_led_to_it(kairos: Term
     assert "ValueError: out of paper" in said.out and "you can" in said.out
     document = kairos("jobs", "show", job.id, "--json").json
     assert document["job"]["error"]["message"] == "ValueError: out of paper"
-    assert document["job"]["can"] == ["retry"]
+    assert document["job"]["can"] == ["retry", "delete"]
     assert [row["verb"] for row in document["history"]] == ["fail", "retry", "stop"]
     assert document["signals"] == []
 
@@ -110,7 +108,7 @@ async def test_show_hides_what_the_machine_redacts_where_the_app_is_known(
     kairos: Terminal, shop: Path
 ) -> None:
     job = kairos("enqueue", shop, "greet", "name=x", "token=secret", "--json").json["job"]
-    assert job["input"] == {"name": "x", "times": 1, "token": "[redacted]"}
+    assert job["input"] == {"name": "x", "token": "[redacted]"}
     assert "secret" not in kairos("jobs", "show", job["id"], "--app", shop).out
 
 
@@ -138,6 +136,43 @@ async def test_cancel_of_a_running_job_says_that_it_was_asked_to_stop(
 async def test_run_now_brings_a_job_forward(kairos: Terminal, app: Kairos) -> None:
     job = await waiting(app, delay="1h")
     assert kairos("jobs", "run-now", job.id, "--json").json["job"]["state"] == "pending"
+
+
+async def test_edit_changes_what_it_is_given(kairos: Terminal, app: Kairos) -> None:
+    job = await waiting(app, delay="1h", tags=["old"])
+    options = ("--priority", -5, "--queue", "slow", "--tag", "a", "--tag", "b", "--ttl", "10m")
+    changed = kairos("jobs", "edit", job.id, *options, "--run-at", "2090-01-01T00:00Z", "--json").json["job"]
+    assert (changed["priority"], changed["queue"], changed["tags"]) == (-5, "slow", ["a", "b"])
+    assert (changed["runAt"], changed["expiresAt"]) == ("2090-01-01T00:00:00Z", "2090-01-01T00:10:00Z")
+    assert kairos("jobs", "edit", job.id).code == 64  # nothing to change
+
+
+async def test_delete_forgets_a_job_that_ended(kairos: Terminal, app: Kairos) -> None:
+    job = await waiting(app)
+    refused = kairos("jobs", "delete", job.id)
+    assert (refused.code, refused.err) == (
+        65,
+        f"kairos: Job {job.id} is pending and cannot be deleted; allowed now: edit, snooze, signal, cancel.\n",
+    )
+    kairos("jobs", "cancel", job.id)
+    assert kairos("jobs", "delete", job.id).out == f"Job {job.id} is deleted.\n"
+    assert kairos("jobs", "show", job.id).code == 66
+
+
+@pytest.mark.parametrize(("said", "state"), [(b"n\n", "pending"), (b"y\n", "cancelled")])
+async def test_a_person_at_a_terminal_confirms_what_is_dangerous(
+    app: Kairos, database: str, said: bytes, state: str
+) -> None:
+    job = await waiting(app)
+    screen, end = pty.openpty()
+    os.write(screen, said)
+    command = [sys.executable, "-m", "kairos.cli", "jobs", "cancel", str(job.id), "--database-url", database]
+    ended = subprocess.run(command, stdin=end, capture_output=True, text=True, check=False, timeout=60)
+    os.close(end)
+    os.close(screen)
+    assert f"Cancel job {job.id}? A job that waits ends at once and never runs" in ended.stderr
+    async with app:
+        assert (await app.get(job.id)).state == state
 
 
 async def test_retry_needs_no_app_and_begins_at_the_first_step(kairos: Terminal, app: Kairos) -> None:

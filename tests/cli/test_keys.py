@@ -8,7 +8,7 @@ import pytest
 from tests.cli.terminal import Terminal
 
 from kairos import SyncKairos
-from kairos.verbs.keys import holder
+from kairos.operations.keys import holder
 
 
 def test_a_key_is_made_shown_once_and_good(kairos: Terminal, client: SyncKairos) -> None:

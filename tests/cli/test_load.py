@@ -134,3 +134,18 @@ def test_the_apps_of_a_folder_must_share_a_database(kairos: Terminal, home: Path
     write(home / "load_apart" / "load_f.py", job="f", arguments="'postgresql://elsewhere/db'")
     said = kairos("machines", "load_apart")
     assert (said.code, "name different databases" in said.err) == (78, True)
+
+
+def test_a_program_that_runs_when_it_is_imported_is_told_where_and_what_to_do(
+    kairos: Terminal, home: Path
+) -> None:
+    file = write(home / "load_program.py")
+    file.write_text(file.read_text() + "import asyncio\nasyncio.run(app.open())\n")
+    for name in [name for name in kairos.environment if name.startswith("KAIROS_")]:
+        del kairos.environment[name]
+    said = kairos("dev", "load_program.py")
+    assert said.code == 78
+    assert (
+        "load_program.py opens its app while it is imported, before there is a database (line 6)" in said.err
+    )
+    assert 'if __name__ == "__main__":' in said.err

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.cli.terminal import Process, Terminal
+from tests.cli.terminal import Process, Terminal, ran
 
 from kairos import Await, Context, Done, Kairos, step
 from kairos.testing import drain
 
 if TYPE_CHECKING:
-    from kairos import Job
+    pass
 
 
 @pytest.fixture
@@ -35,13 +35,6 @@ def app(database: str) -> Kairos:
         print("on paper")
 
     return app
-
-
-async def ran(app: Kairos, action: str, **arguments: Any) -> Job:
-    async with app:
-        job: Job = await app.action(action).enqueue(**arguments)
-        await drain(app)
-        return await app.get(job.id)
 
 
 async def test_lines_are_shown_in_order_with_their_level_and_fields(kairos: Terminal, app: Kairos) -> None:
@@ -102,7 +95,8 @@ async def test_a_job_that_is_not_there_is_an_error(kairos: Terminal) -> None:
 
 async def test_more_lines_than_a_page_are_all_shown(kairos: Terminal, app: Kairos) -> None:
     job = await ran(app, "say", lines=[str(number) for number in range(2001)])
-    assert kairos("jobs", "logs", job.id).out.count("\n") == 2001
+    # On a busy machine the worker may add a warning that so many lines blocked its event loop.
+    assert kairos("jobs", "logs", job.id).out.count(" info ") == 2001
 
 
 async def test_what_is_said_while_one_follows_is_shown_as_it_comes(
@@ -124,4 +118,4 @@ async def test_what_is_said_while_one_follows_is_shown_as_it_comes(
         await app.signal(job.id, "go")
         await drain(app)
     assert watching.end() == 0
-    assert [line.split()[-1] for line in watching.said.splitlines()] == ["waits", "last"]
+    assert [line.split()[-1] for line in watching.said.splitlines()[1:]] == ["waits", "last"]

@@ -22,6 +22,15 @@ def test_when_says_the_sentence_and_the_next_instants(kairos: Terminal) -> None:
     assert len(kairos("when", "every weekday at 9am in London", "--json").json["nextTicks"]) == 5
 
 
+def test_an_intent_needs_no_quotes(kairos: Terminal) -> None:
+    bare = kairos("when", "every", "monday", "at", "9am", "--limit", "2", "--json").json
+    assert bare["sentence"] == "every monday at 09:00 (UTC)"
+    assert (bare["intent"], len(bare["nextTicks"])) == ("every monday at 9am", 2)
+    refused = kairos("when", "every", "monday")
+    assert refused.code == 64
+    assert "try: " in refused.err
+
+
 def test_a_refused_intent_shows_where_and_what_instead(kairos: Terminal) -> None:
     answer = kairos("when", "next friday")
     assert answer.code == 64
@@ -39,6 +48,9 @@ def test_a_schedule_is_added_listed_and_shown(nightly: Terminal) -> None:
 def test_a_schedule_is_paused_with_a_reason_and_resumed(nightly: Terminal) -> None:
     assert "moving house" in nightly("schedules", "pause", "nightly", "--reason", "moving house").out
     assert nightly("schedules", "ls", "--json").json["schedules"][0]["paused"] is True
+    listed = nightly("schedules", "ls").out
+    assert "moving house" in listed
+    assert " in " not in listed, "it has no next tick"
     assert "fires" in nightly("schedules", "resume", "nightly").out
 
 

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from tests.cli.terminal import Terminal
@@ -24,6 +25,15 @@ def test_one_look_shows_what_waits_where_and_that_nobody_is_there(kairos: Termin
     assert ["default", "0", "1", "0", "0"] in lines and ["slow", "1", "0", "0", "0", "paused"] in lines
 
 
+def test_one_look_as_json_has_queues_workers_and_jobs_in_the_words_of_the_api(
+    kairos: Terminal, shop: Path
+) -> None:
+    kairos("enqueue", shop, "greet", "name=x")
+    seen = kairos("top", "--json").json
+    assert [(queue["name"], queue["pending"]) for queue in seen["queues"]] == [("default", 1)]
+    assert (seen["workers"], seen["jobs"]) == ([], [])
+
+
 def test_a_terminal_is_drawn_anew_until_it_is_interrupted(kairos: Terminal, database: str) -> None:
     screen, end = pty.openpty()
     process = subprocess.Popen(
@@ -37,6 +47,9 @@ def test_a_terminal_is_drawn_anew_until_it_is_interrupted(kairos: Terminal, data
     while seen.count(b"No worker is there.") < 3:
         seen += os.read(screen, 65536)
     process.send_signal(signal.SIGINT)
+    with suppress(OSError):  # which is how the terminal says that its last program has ended
+        while chunk := os.read(screen, 65536):  # a terminal that nobody reads would keep it from ending
+            seen += chunk
     assert process.wait(30) == 0
     os.close(screen)
     assert not re.search(rb"Traceback", seen)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from tests.dashboard.site import BROWSERS, Site, Wire, find_browser
-from tests.places import temporary_directory
+from tests.data_directories import temporary_directory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
-PATIENCE = 30_000  # milliseconds: generous, for a machine that does other things too
+TIMEOUT = 30_000  # milliseconds: generous, for a machine that does other things too
 
 # What a page may not do unnoticed: break the security policy, throw, or talk to another host.
 _WATCH = """
@@ -20,13 +20,6 @@ window.violations = [];
 document.addEventListener('securitypolicyviolation', (event) =>
   window.violations.push(event.violatedDirective + ' ' + event.blockedURI));
 """
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A browser that a busy machine starved may try once more; the summary says so."""
-    for item in items:
-        if "tests/dashboard" in item.path.as_posix():
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")
@@ -128,7 +121,7 @@ def _profile(browser: Any, **options: Any) -> Any:
     context = browser.new_context(
         reduced_motion="reduce", **{"viewport": {"width": 1280, "height": 900}, **options}
     )
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(TIMEOUT)
     return context
 
 
@@ -138,5 +131,5 @@ def _note_host(url: str, base: str, wrong: list[str]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def patience() -> None:
-    playwright.expect.set_options(timeout=PATIENCE)
+def default_timeout() -> None:
+    playwright.expect.set_options(timeout=TIMEOUT)

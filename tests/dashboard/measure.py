@@ -2,6 +2,7 @@
 
     python -m tests.dashboard.measure cold      from a navigation with nothing cached to a main view one can use
     python -m tests.dashboard.measure pages     a list of 1,000,000 jobs: page 1 against page 200, heap and nodes
+    python -m tests.dashboard.measure debug     from an address to a failure among 1,000,000 jobs and a new try
     python -m tests.dashboard.measure memory    the heap of two tabs over ten minutes of 50 events a second
 
 It prints numbers and judges nothing. The load of the machine stands beside them: on a busy one they mean little.
@@ -22,8 +23,9 @@ from typing import Any
 import psycopg
 from bench.database import DEFAULTS, JOBS
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.dashboard import shop_past, walks
 from tests.dashboard.site import Site, find_browser
-from tests.places import temporary_directory
+from tests.data_directories import temporary_directory
 
 # The main view can be used: alarms are known, counts stand on the diagram, and nothing on it is still loading.
 _USABLE = """
@@ -59,9 +61,9 @@ _FIRST_ROW = "document.querySelector('[data-row] a[href]')?.textContent"
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.dashboard.measure")
-    parser.add_argument("what", choices=["cold", "pages", "memory"])
+    parser.add_argument("what", choices=["cold", "pages", "debug", "memory"])
     parser.add_argument("--rounds", type=int, default=10, help="cold: how many navigations")
-    parser.add_argument("--jobs", type=int, default=1_000_000, help="pages: how many jobs")
+    parser.add_argument("--jobs", type=int, default=1_000_000, help="pages and debug: how many jobs")
     parser.add_argument("--minutes", type=float, default=10, help="memory: for how long")
     given = parser.parse_args()
     with _opened() as (site, browser):
@@ -69,6 +71,8 @@ def main() -> int:
             cold(site, browser, given.rounds)
         elif given.what == "pages":
             pages(site, browser, given.jobs)
+        elif given.what == "debug":
+            debug(site, browser, given.jobs)
         else:
             memory(site, browser, given.minutes)
     return 0
@@ -120,6 +124,25 @@ def pages(site: Site, browser: Browser, jobs: int) -> None:
     _say(f"page 191 to 200       median {late:.0f} ms")
     for number, (heap, nodes) in heaps.items():
         _say(f"page {number:<4}  heap {heap:.1f} MB, {nodes:,} nodes")
+
+
+def debug(site: Site, browser: Browser, jobs: int) -> None:
+    failed = shop_past.last_night(site)
+    shop_past.fill(site.database, jobs)
+    took: list[tuple[float, str]] = []
+    for walk in (walks.by_keyboard, walks.by_mouse):
+        page = _page(site, browser)
+        took.clear()
+        page.on("requestfinished", lambda request: took.append((request.timing["responseEnd"], request.url)))
+        page.goto("/")
+        page.get_by_text("Running now").wait_for()
+        began = time.monotonic()
+        new = walk(page, failed)
+        _say(f"{walk.__name__:<12}  {time.monotonic() - began:.1f} s, {len(took)} requests")
+        for ms, url in sorted(took)[-3:]:
+            _say(f"  {ms:6.0f} ms  {url.removeprefix(site.url)}")
+        site.call("DELETE", f"/api/jobs/{new}")  # the next walk finds as many as this one
+        page.context.close()
 
 
 def memory(site: Site, browser: Browser, minutes: float) -> None:

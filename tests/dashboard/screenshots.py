@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 from tests.dashboard.site import Site, find_browser
-from tests.places import temporary_directory
+from tests.data_directories import temporary_directory
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -34,6 +34,8 @@ def main() -> int:
             page = open_page(browser, site, "light", WIDE)
             take(page, f"/job/?id={order}", "job", "Timeline")
             take(page, "/jobs/", "jobs", "Newest first")
+            take(page, "/lifecycle/", "lifecycle", "Every change that can happen to a job")
+            take(page, "/machine/?name=fetch", "machine", "Last outcomes")
             page.goto("/schedules/?new=yes")
             page.get_by_label("When").fill("every weekday at 9am in London")
             page.get_by_test_id("sentence").wait_for()
@@ -81,7 +83,8 @@ def open_page(browser: Any, site: Site, scheme: str, viewport: dict[str, int]) -
 def take(page: Page, path: str, name: str, text: str) -> None:
     page.goto(path)
     page.locator("#main").get_by_text(text).first.wait_for()
-    page.wait_for_timeout(2500)  # counts and plots come with the next answers
+    page.wait_for_function("() => document.querySelector('#main [aria-label=Loading]') === null")
+    page.wait_for_timeout(4000)  # counts and plots come with the next answers
     page.screenshot(path=IMAGES / f"{name}.png")
 
 

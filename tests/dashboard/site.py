@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -19,7 +20,7 @@ from typing import Any
 
 KAIROS = Path(sys.executable).parent / "kairos"
 APP = Path(__file__).with_name("shop.py")
-PATIENCE = 60.0
+TIMEOUT = 60.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -38,10 +39,11 @@ class Site:
             stderr=subprocess.STDOUT,
             text=True,
             bufsize=1,
+            env={name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")},
         )
         self.said = ""
         self.url = self._until_it_says(r"dashboard\s+(http://\S+)").rstrip("/")
-        self.database = self._until_it_says(r"database\s+(\S+)")
+        self.database = self._until_it_says(r"database\s+(postgresql://\S+)")
         self.key = self._until_it_says(r"key\s+(kr_\S+)")
         self._until_it_says(r"(worker started)")
         threading.Thread(target=self._read_on, daemon=True).start()
@@ -49,7 +51,7 @@ class Site:
     def close(self) -> None:
         self._process.send_signal(signal.SIGINT)
         try:
-            self._process.wait(PATIENCE)
+            self._process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
             raise
@@ -63,7 +65,7 @@ class Site:
             headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
                 return json.loads(answer.read() or b"null")
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}") from None
@@ -78,14 +80,14 @@ class Site:
 
     def until(self, id: int, *states: str) -> dict[str, Any]:  # noqa: A002
         """The job, once it is in one of the states."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while (job := self.job(id))["state"] not in states:
             assert time.monotonic() < deadline, f"job {id} is {job['state']}, not {states}"
             time.sleep(0.05)
         return job
 
     def _until_it_says(self, pattern: str) -> str:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         assert self._process.stdout is not None
         while not (found := re.search(pattern, self.said)):
             line = self._process.stdout.readline()
@@ -98,6 +100,12 @@ class Site:
         with suppress(ValueError):  # closed under us at the end
             for _ in self._process.stdout:
                 pass
+
+
+def row_of(page: Any, job: int) -> Any:
+    """The row of one job in a list: its number may be part of what other rows show."""
+    select = page.get_by_role("checkbox", name=f"Select job {job}", exact=True)
+    return page.locator("[data-row]").filter(has=select)
 
 
 class Wire:

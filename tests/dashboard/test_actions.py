@@ -43,6 +43,22 @@ def test_a_job_for_later_is_brought_forward(look: Look, site: Site) -> None:
     expect(page.get_by_label("Output", exact=True)).to_contain_text("Hello, soon!")
 
 
+def test_a_job_is_snoozed_with_a_reason(look: Look, site: Site) -> None:
+    job = site.enqueue("greet", {"name": "later"}, when="in 3 hours")
+    page = look(f"/job/?id={job}")
+    page.get_by_role("button", name="Snooze").click()
+    sheet = page.get_by_role("dialog")
+    sheet.get_by_label("For").fill("1h")
+    sheet.get_by_role("button", name="Snooze the job").click()
+    expect(sheet.get_by_role("alert")).to_contain_text("it is not due before that time")
+    sheet.get_by_label("For").fill("30d")
+    sheet.get_by_label("Reason").fill("after the holidays")
+    sheet.get_by_role("button", name="Snooze the job").click()
+    page.get_by_role("button", name="Show every change").click()
+    expect(page.get_by_test_id("timeline")).to_contain_text("after the holidays")
+    assert site.job(job)["state"] == "scheduled"
+
+
 def test_a_running_job_is_cancelled_with_a_reason(look: Look, site: Site) -> None:
     job = site.enqueue("nap", {"seconds": 120})
     site.until(job, "running")
@@ -72,7 +88,7 @@ def test_a_signal_wakes_a_waiting_job(look: Look, site: Site) -> None:
     page.locator("[data-verb=signal]").click()
     expect(page.get_by_label("Name")).to_have_value("delivered")
     page.get_by_label("Payload").fill('{"at": 9007199254740993}')
-    page.get_by_role("button", name="Send the signal").click()
+    page.get_by_role("button", name="Send signal").click()
     expect(page.get_by_label("Output", exact=True)).to_contain_text("9007199254740993")
 
 
@@ -94,17 +110,17 @@ def test_the_buttons_of_a_job_are_what_it_can(look: Look, site: Site) -> None:
         page = look(f"/job/?id={job}")
         expect(page.locator("[data-verb]").first).to_be_visible()
         shown = page.locator("[data-verb]").evaluate_all("all => all.map(each => each.dataset.verb)")
-        assert sorted(verb for verb in shown if verb != "delete") == sorted(site.job(job)["can"])
+        assert shown == site.job(job)["can"]
 
 
 def test_a_bulk_action_shows_the_count_first_and_then_its_progress(look: Look, site: Site) -> None:
     jobs = [site.enqueue("greet", {"name": "bulk"}, when="in 3 hours", tags=["bulk"]) for _ in range(7)]
     page = look("/jobs/?tag=bulk")
     expect(page.locator("[data-row]")).to_have_count(7)
-    page.get_by_role("button", name="Act on all that match").click()
+    page.get_by_role("button", name="Bulk actions").click()
     sheet = page.get_by_role("dialog")
     sheet.get_by_role("button", name="Cancel", exact=True).click()
-    expect(sheet.get_by_test_id("matched")).to_contain_text("7 jobs of this filter can be asked to cancel.")
+    expect(sheet.get_by_test_id("matched")).to_contain_text("7 jobs will be cancelled.")
     assert site.job(jobs[0])["state"] == "scheduled"
     sheet.get_by_role("button", name="Cancel 7 jobs").click()
     expect(sheet.get_by_test_id("progress")).to_contain_text("7 of 7 done.")
@@ -117,6 +133,7 @@ def test_a_queue_is_paused_limited_and_resumed(look: Look, site: Site) -> None:
     page = look("/queues/")
     row = page.locator("[data-queue=limited]")
     row.get_by_role("button", name="Pause").click()
+    page.get_by_role("button", name="Pause the queue").click()
     expect(row).to_contain_text("paused")
     row.get_by_role("button", name="Resume").click()
     expect(row).not_to_contain_text("paused")
@@ -143,7 +160,7 @@ def test_a_schedule_is_made_from_words(look: Look, site: Site) -> None:
     sheet.get_by_label("Name", exact=True).fill("by-hand")
     sheet.get_by_label("Action").select_option("greet")
     sheet.get_by_label("name", exact=True).fill("schedule")
-    sheet.get_by_role("button", name="Make the schedule").click()
+    sheet.get_by_role("button", name="Create schedule").click()
     expect(page.get_by_role("heading", name="by-hand")).to_be_visible()
     assert site.call("GET", "/api/schedules/by-hand")["schedule"]["input"]["name"] == "schedule"
 
@@ -154,7 +171,7 @@ def test_a_schedule_is_made_from_words(look: Look, site: Site) -> None:
     page.get_by_role("button", name="Trigger now").click()
     expect(page.get_by_role("status").filter(has_text="is accepted")).to_be_visible()
 
-    page.get_by_role("button", name="Change").click()
+    page.get_by_role("button", name="Change", exact=True).click()
     page.get_by_role("dialog").get_by_label("When").fill("every day at 10:30")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#main")).to_contain_text("every day at 10:30")
@@ -169,7 +186,7 @@ def test_a_key_is_made_shown_once_and_revoked(look: Look) -> None:
     page.get_by_role("button", name="New key").click()
     page.get_by_label("Name").fill("robot")
     page.get_by_label("Scope").select_option("enqueue")
-    page.get_by_role("button", name="Make the key").click()
+    page.get_by_role("button", name="Create key").click()
     expect(page.get_by_test_id("secret")).to_contain_text("kr_")
     page.get_by_role("button", name="I have it").click()
     expect(page.get_by_test_id("secret")).to_have_count(0)
@@ -182,7 +199,7 @@ def test_a_webhook_is_made_paused_and_deleted(look: Look) -> None:
     page = look("/settings/?tab=webhooks")
     page.get_by_role("button", name="New webhook").click()
     page.get_by_label("URL").fill("https://example.com/alarms")
-    page.get_by_role("button", name="Make the webhook").click()
+    page.get_by_role("button", name="Create webhook").click()
     expect(page.get_by_test_id("secret")).to_be_visible()
     page.get_by_role("button", name="I have it").click()
     row = page.locator("li", has_text="https://example.com/alarms")
@@ -196,7 +213,10 @@ def test_a_webhook_is_made_paused_and_deleted(look: Look) -> None:
 def test_an_alarm_is_loud_until_it_is_acknowledged(look: Look, site: Site) -> None:
     site.until(site.enqueue("fail", {"why": "loud"}), "failed")
     page = look("/alarms/?all=true")
-    alarm = page.locator("[data-alarm=jobs_failed]").filter(has_text="fail").first
+    # Other actions fail in this site too, and the list moves the newest to the top.
+    alarm = page.locator("[data-alarm=jobs_failed]").filter(
+        has=page.get_by_text("jobs_failed fail", exact=True)
+    )
     expect(alarm).to_be_visible(timeout=60_000)
     button = alarm.get_by_role("button", name="Acknowledge")
     if button.count():

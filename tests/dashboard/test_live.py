@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
 import psycopg
 from playwright.sync_api import expect
-from tests.dashboard.site import Site, Wire
+from tests.dashboard.site import TIMEOUT, Site, Wire, row_of
 
 Look = Callable[..., Any]
 LINES = 400
@@ -26,7 +27,7 @@ def test_a_list_shows_a_new_job_and_its_end_without_a_reload(look: Look, site: S
     page = look("/jobs/?tag=live")
     expect(page.get_by_text("No job matches.")).to_be_visible()
     job = site.enqueue("nap", {"seconds": 120}, tags=["live"])
-    row = page.locator("[data-row]", has_text=str(job))
+    row = row_of(page, job)
     expect(row.locator("[data-state=running]")).to_be_visible()
     site.call("POST", f"/api/jobs/{job}/cancel", {})
     expect(row.locator("[data-state=cancelled]")).to_be_visible()
@@ -84,6 +85,25 @@ def test_a_log_survives_a_lost_connection_without_gap_or_repeat(look: Look, site
         page.locator(f'[data-cursor="{first + 20}"]').wait_for()
         seen += page.evaluate(_SEEN)
     assert list(dict.fromkeys(seen)) == [f"line {number}" for number in range(LINES)]
+
+
+def test_nothing_is_read_at_intervals_while_the_stream_is_open(look: Look, site: Site) -> None:
+    page = look("/queues/")
+    asked: list[str] = []
+    page.on("request", lambda request: "/api/schedules" in request.url and asked.append(request.url))
+    page.clock.install()
+    page.goto("/schedules/")
+    expect(page.locator("[data-connection=open]")).to_be_visible()
+    deadline = time.monotonic() + TIMEOUT
+    while len(asked) < 2:  # once for the page, and once more when the stream has begun
+        assert time.monotonic() < deadline, "the page was not read again when the stream began"
+        page.wait_for_timeout(50)
+    asked.clear()
+    page.clock.fast_forward(60_000)
+    body = {"name": "told", "when": "every day at 4am", "action": "greet", "input": {"name": "you"}}
+    site.call("POST", "/api/schedules", body)
+    expect(page.get_by_role("link", name="told", exact=True)).to_be_visible()  # the stream says that it came
+    assert len(asked) <= 2
 
 
 def test_a_page_that_could_not_load_heals_by_itself(look: Look, site: Site, wire: Wire) -> None:

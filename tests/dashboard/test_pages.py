@@ -18,14 +18,17 @@ PAGES = {
     "now": ("/", "Running now"),
     "jobs": ("/jobs/", "Newest first"),
     "job": ("/job/?id={job}", "Timeline"),
+    "errors": ("/errors/", "Errors"),
     "machines": ("/machines/", "long"),
     "machine": ("/machine/?name=long", "step_19"),
     "lifecycle": ("/lifecycle/", "Every change that can happen to a job"),
     "schedules": ("/schedules/", "every weekday at 09:00"),
     "schedule": ("/schedule/?name=every-morning", "Next ticks"),
     "queues": ("/queues/", "default"),
+    "queue": ("/queue/?name=default", "Workers"),
     "workers": ("/workers/", "live"),
-    "alarms": ("/alarms/", "Also what has cleared"),
+    "worker": ("/worker/?id={worker}", "Last seen"),
+    "alarms": ("/alarms/", "Show cleared alarms"),
     "keys": ("/settings/", "kairos dev"),
     "webhooks": ("/settings/?tab=webhooks", "New webhook"),
     "audit": ("/settings/?tab=audit", "enqueueJob"),
@@ -59,7 +62,7 @@ def filled(site: Site) -> dict[str, Any]:
             "input": {"name": "you"},
         },
     )
-    return {"job": job}
+    return {"job": job, "worker": site.call("GET", "/api/workers")["workers"][0]["id"]}
 
 
 @pytest.fixture(scope="module", params=list(PAGES))
@@ -79,14 +82,19 @@ def test_a_page_shows_what_there_is(page: Any) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_page_is_accessible(page: Any, theme: str) -> None:
+@pytest.mark.parametrize("width", [360, 1024, 1920])
+def test_a_page_is_accessible(page: Any, width: int, theme: str) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not installed: run npm ci in dashboard/")
-    page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(f"() => {{ {AXE.read_text()} }}")
-    # The themes differ in their colours and in nothing else.
-    found = page.evaluate(SERIOUS, {"runOnly": COLOURS} if theme == "dark" else {})
+    page.set_viewport_size({"width": width, "height": 900})
+    try:
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(f"() => {{ {AXE.read_text()} }}")
+        # The themes differ in their colours and in nothing else.
+        found = page.evaluate(SERIOUS, {"runOnly": COLOURS} if theme == "dark" else {})
+    finally:
+        page.set_viewport_size({"width": 1280, "height": 900})
     assert found["passes"] > 0
     assert found["serious"] == []
 
@@ -95,7 +103,8 @@ def test_a_page_fits_a_phone(page: Any) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     try:
         expect(page.get_by_role("button", name="Open the menu")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        # Plots follow the width of the window a frame later.
+        page.wait_for_function("document.documentElement.scrollWidth <= 360")
     finally:
         page.set_viewport_size({"width": 1280, "height": 900})
 

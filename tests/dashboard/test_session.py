@@ -59,4 +59,4 @@ def test_a_key_that_may_only_look_is_offered_nothing_to_do(look: Look, site: Sit
     expect(page.get_by_text("Timeline")).to_be_visible()
     expect(page.locator("[data-verb]")).to_have_count(0)
     page.goto("/settings/")
-    expect(page.get_by_text("Your key does not reach here.")).to_be_visible()
+    expect(page.get_by_text("Your key may not see the settings.")).to_be_visible()

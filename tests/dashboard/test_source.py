@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from pathlib import Path
 
@@ -37,6 +38,11 @@ def test_the_script_of_a_page_is_small(page: Path) -> None:
     assert scripts
     size = sum(len(gzip.compress((EXPORT / each[1:]).read_bytes(), 6)) for each in scripts)
     assert size < 250_000
+
+
+def test_every_package_is_pinned_by_its_hash() -> None:
+    packages = json.loads((SOURCE / "package-lock.json").read_text())["packages"]
+    assert [name for name, each in packages.items() if name and not each.get("integrity")] == []
 
 
 def test_no_page_names_another_host() -> None:

@@ -55,7 +55,9 @@ def test_twenty_hostile_strings_in_every_field_are_text(look: Look, site: Site) 
 
     page = look("/jobs/?action=echo")
     for word in words:
-        expect(page.locator("#main").get_by_text(word, exact=True).first).to_be_visible()
+        shown = word.replace("\u202e", r"\u202e")  # what turns text around is written out
+        expect(page.locator("#main").get_by_text(shown, exact=True).first).to_be_visible()
+    assert "\u202e" not in page.content()
     assert page.evaluate(HARMLESS)
 
     page.goto(f"/job/?id={last}")
@@ -65,6 +67,8 @@ def test_twenty_hostile_strings_in_every_field_are_text(look: Look, site: Site) 
 
     page.goto(f"/job/?id={failed}")
     expect(page.get_by_label("Error", exact=True)).to_contain_text("</pre><b id=injected>bold</b>")
+    assert "\u202e" not in page.locator("#main").inner_text()
+    page.get_by_role("button", name="Show every change").click()
     expect(page.get_by_test_id("timeline")).to_contain_text("<base href='https://example.org/'>")
     assert page.evaluate(HARMLESS)
 
@@ -77,8 +81,21 @@ def test_hostile_signals_and_reasons_are_text(look: Look, site: Site) -> None:
     site.call("POST", f"/api/jobs/{job}/cancel", {"reason": HOSTILE[1]})
     page = look(f"/job/?id={job}")
     expect(page.get_by_test_id("signals")).to_contain_text(HOSTILE[0])
+    assert "\u202e" not in page.locator("#main").inner_text()
+    page.get_by_role("button", name="Show every change").click()
     expect(page.get_by_test_id("timeline")).to_contain_text(HOSTILE[1])
     assert page.evaluate(HARMLESS)
+
+
+def test_a_hostile_name_is_text_in_titles_and_dialogs(look: Look, site: Site) -> None:
+    site.enqueue("echo", {"value": 1}, queue="to\u202email")
+    page = look("/queues/")
+    page.get_by_role("button", name=r"Limits of to\u202email").click()
+    expect(page.get_by_role("dialog")).to_contain_text(r"Limits of to\u202email")
+    assert "\u202e" not in page.locator("body").inner_text()
+    page.goto("/queue/?name=to%E2%80%AEmail")
+    expect(page.get_by_role("heading", name=r"to\u202email")).to_be_visible()
+    assert "\u202e" not in page.title()
 
 
 def test_a_hostile_filter_in_the_url_is_text(look: Look) -> None:

@@ -1,46 +1,100 @@
 """The documents say what is true: their programs run, their links lead somewhere.
 
-A block of Python after `<!-- run -->` is run, with the blocks before it on its page, against a fresh database. In
-such a block `value  # → expected` is a claim that is checked, and a `test_…` function is run as a test.
+The blocks of Python after `<!-- run -->` are one program for each page, which is run as a file by Python, on a fresh
+database. In it `value  # → expected` is a claim that is checked. Blocks after `<!-- pytest -->` are one file of tests.
 """
 
 from __future__ import annotations
 
 import ast
+import os
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import pytest
 from tests.docs.pages import PAGES, ROOT, headings, links, name, text
 
 RUNNABLE = re.compile(r"^<!-- run -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TESTS = re.compile(r"^<!-- pytest -->\n```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CLAIM = re.compile(r"^(?P<indent> *)(?P<value>\S.*?) +# → (?P<expected>.+)$", re.MULTILINE)
 
 
-def blocks(page: Path) -> Iterator[CodeType]:
-    """The runnable blocks of a page, on the lines where they stand."""
-    whole = page.read_text()
-    for block in RUNNABLE.finditer(whole):
-        before = whole[: block.start(1)].count("\n")
-        source = CLAIM.sub(r"\g<indent>assert (\g<value>) == (\g<expected>), \g<value>", block[1])
-        yield compile("\n" * before + source, name(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+def program(page: Path, blocks: re.Pattern[str] = RUNNABLE) -> str:
+    """The blocks of a page as one file, on the lines where they stand on the page."""
+    whole, source = page.read_text(), ""
+    for block in blocks.finditer(whole):
+        source += "\n" * (whole[: block.start(1)].count("\n") - source.count("\n")) + block[1]
+    return source
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if RUNNABLE.search(page.read_text())], ids=name)
-async def test_the_programs_of_a_page_run_as_printed(
+def checked(source: str) -> str:
+    """The same program with its claims as assertions."""
+    return CLAIM.sub(r"\g<indent>assert (\g<value>) == (\g<expected>), \g<value>", source)
+
+
+def awaits_at_the_top(source: str) -> bool:
+    """Whether only the prompt of `python -m asyncio` would take it."""
+    try:
+        compile(source, "page", "exec")
+    except SyntaxError:
+        return True
+    return False
+
+
+RUN = [page for page in PAGES if RUNNABLE.search(page.read_text())]
+
+
+@pytest.mark.parametrize("page", [page for page in RUN if not awaits_at_the_top(program(page))], ids=name)
+def test_the_program_of_a_page_runs_as_a_reader_would_paste_it(
+    page: Path, database: str, tmp_path: Path
+) -> None:
+    (tmp_path / "page.py").write_text(checked(program(page)))
+    done = subprocess.run(
+        [sys.executable, "page.py"],
+        cwd=tmp_path,
+        env={**os.environ, "KAIROS_DATABASE_URL": database},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", [page for page in RUN if awaits_at_the_top(program(page))], ids=name)
+async def test_what_a_page_prints_for_the_prompt_of_asyncio_runs_there(
     page: Path, database: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("KAIROS_DATABASE_URL", database)
     monkeypatch.chdir(tmp_path)
+    code = compile(checked(program(page)), name(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     names: dict[str, Any] = {"__name__": "page"}
-    for block in blocks(page):
-        if (coroutine := eval(block, names)) is not None:
-            await coroutine
-    for test in [value for key, value in names.items() if key.startswith("test_")]:
-        await test(database)
+    if (coroutine := eval(code, names)) is not None:
+        await coroutine
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if TESTS.search(page.read_text())], ids=name)
+def test_the_tests_of_a_page_pass_as_printed(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "test_shop.py").write_text(program(page, TESTS))
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("KAIROS_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_shop.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=150,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_first_pages_are_programs() -> None:
+    first = [ROOT / "README.md", *ROOT.glob("docs/start/*.md"), ROOT / "docs/learn/retries.md"]
+    assert not [name(page) for page in first if awaits_at_the_top(program(page))]
 
 
 def test_no_program_is_left_out_by_a_slip_of_the_mark() -> None:
@@ -74,11 +128,15 @@ def test_the_architecture_is_read_in_five_minutes() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_files_and_statements_that_a_page_names_exist(page: Path) -> None:
-    named = re.findall(r"(?<![\w./])((?:[\w.]+/)*[a-z_]\w+\.(?:py|sql))\b", page.read_text())
+    found = re.findall(r"(?<![\w./])((?:[\w.]+/)*[a-z_]\w+\.(?:py|sql))\b", page.read_text())
+    named = [file.lstrip("./") for file in found]
     there = [
-        str(path) for folder in ("src", "tests", "bench", "examples") for path in (ROOT / folder).rglob("*.*")
+        str(path)
+        for folder in ("src", "tests", "bench", "chaos", "cluster", "examples", "deploy", "docsite")
+        for path in (ROOT / folder).rglob("*.*")
     ]
-    users = {"app.py", "path/to/file.py"}  # the reader's own
+    # The reader's own.
+    users = {"app.py", "path/to/file.py", "settings.py", "shop/jobs.py", "test_shop.py", "manage.py"}
     assert [
         file for file in named if file not in users and not any(each.endswith(f"/{file}") for each in there)
     ] == []

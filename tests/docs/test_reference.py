@@ -13,8 +13,9 @@ import typer
 from tests.docs.pages import PAGES, ROOT, code, name, text
 
 import kairos
-from kairos import errors
+from kairos import defaults, errors
 from kairos.cli import root
+from kairos.cli.worker_process import WorkerOptions
 from kairos.config import Settings
 from kairos.machine.call import Options
 from kairos.worker.worker import WorkerSettings
@@ -25,7 +26,7 @@ from kairos.worker.worker import WorkerSettings
     [
         (kairos.__all__, ()),
         (dir(kairos.Kairos), ("retrying", "store", "synchronise", "transact")),
-        (dir(kairos.Context), ("spawned", "taken", "told", "unit")),
+        (dir(kairos.Context), ("reported", "spawned", "step_transaction", "taken")),
         (dir(kairos.Job), ("apply", "bound")),
         (Options.__slots__, ("delay_by", "ttl_by", "scope", "actor", "request_id", "trace")),
     ],
@@ -66,6 +67,17 @@ def test_the_page_on_workers_lists_everything_a_worker_may_be_told() -> None:
     assert set(WorkerSettings.__slots__) - code("docs/operate/running-workers.md") == set()
 
 
+@pytest.mark.parametrize("field", ["concurrency", "lease", "poll", "grace", "retention"])
+def test_a_default_of_a_worker_is_the_same_in_python_on_the_command_line_and_in_the_docs(field: str) -> None:
+    default = getattr(defaults, field.upper())
+    assert getattr(WorkerSettings(), field) == default
+    assert getattr(WorkerOptions(), field) == default
+    worker = typer.main.get_command(root.app).commands["worker"]  # type: ignore[attr-defined]
+    assert next(each.default for each in worker.params if each.name == field) == default
+    assert f"| `{field}` | `--{field}` | `{default}` |" in text("docs/reference/settings.md")
+    assert f"| `{field}` | `{default}` |" in text("docs/operate/running-workers.md")
+
+
 def test_what_the_page_on_failures_quotes_is_said_somewhere() -> None:
     page = text("docs/operate/failure-modes.md")
     quoted = [
@@ -96,7 +108,7 @@ def test_the_cli_page_names_every_command_and_only_options_that_it_has() -> None
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_command_in_a_shell_block_exists(page: Path) -> None:
-    there = {*dict(commands()), "setup", "test"}
+    there = {*dict(commands()), "setup", "test", "docs"}
     for block in re.findall(r"^```sh\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
         for line in re.findall(r"^(?:\./)?kairos (.+)$", block, re.MULTILINE):
             words = line.split()
@@ -110,8 +122,8 @@ def commands(group: Any = None, path: str = "") -> Iterator[tuple[str, set[str]]
         full = f"{path} {word}".strip()
         if hasattr(command, "commands"):
             yield from commands(command, full)
-        elif full == "bench":  # it has a parser of its own
-            yield full, set(re.findall(r'add_argument\("(--\w+)"', text("bench/__main__.py")))
+        elif full in ("bench", "chaos", "cluster"):  # they have parsers of their own
+            yield full, set(re.findall(r'add_argument\("(--[\w-]+)"', text(f"{full}/__main__.py")))
         else:
             yield full, {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.embedded.life import FAST, User
-from tests.places import temporary_directory
+from tests.data_directories import temporary_directory
+from tests.embedded.processes import FAST, User
 
 from kairos.embedded import Server
 from kairos.embedded.account import choose_account

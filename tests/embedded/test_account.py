@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from tests.embedded.life import FAST, User, postmaster, processes
+from tests.embedded.processes import FAST, User, postmaster, processes
 
 import kairos
 from kairos.embedded import Server, find_binaries

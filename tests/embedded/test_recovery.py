@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from tests.embedded.life import FAST, User, kill_postgres, postmaster, processes, until
+from tests.embedded.processes import FAST, User, kill_postgres, postmaster, processes, until
 
 from kairos.embedded import Server, cluster
 from kairos.errors import DatabaseUnavailable
@@ -128,11 +128,11 @@ def test_many_kills_in_a_row_lose_nothing(data: Path) -> None:
 
 def test_a_frozen_server_is_named_instead_of_waited_for(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Server(data, settings=FAST):
-        monkeypatch.setattr(cluster, "PATIENCE", 0.2)
+        monkeypatch.setattr(cluster, "TIMEOUT", 0.2)
         pid = postmaster(data)
         os.kill(pid, signal.SIGSTOP)
         try:
-            with pytest.raises(DatabaseUnavailable, match=f"pid {pid}.* lets nobody in"):
+            with pytest.raises(DatabaseUnavailable, match=f"pid {pid}.* accepts no connections"):
                 Server(data).start()
         finally:
             os.kill(pid, signal.SIGCONT)
@@ -142,7 +142,7 @@ def test_a_frozen_server_is_named_instead_of_waited_for(data: Path, monkeypatch:
 def test_a_server_that_ignores_a_polite_stop_is_stopped_harder(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "MERCY", 0.2)
+    monkeypatch.setattr(cluster, "KILL_AFTER", 0.2)
     server = Server(data, settings=FAST)
     server.start()
     children = [process.pid for process in processes(data) if not process.is_postmaster]
@@ -156,7 +156,7 @@ def test_a_server_that_does_not_end_at_all_is_named(data: Path, monkeypatch: pyt
     server = Server(data, settings=FAST)
     server.start()
     pid = postmaster(data)
-    monkeypatch.setattr(cluster, "PATIENCE", 0.2)
+    monkeypatch.setattr(cluster, "TIMEOUT", 0.2)
     os.kill(pid, signal.SIGSTOP)
     try:
         with pytest.raises(DatabaseUnavailable, match=f"does not end .*{pid}"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 import psycopg
 import pytest
-from tests.embedded.life import FAST, processes
+from tests.embedded.processes import FAST, processes
 
 from kairos.embedded import Server, cluster, find_binaries
 from kairos.embedded.binaries import DEBIAN, SETTING, major_version
@@ -83,7 +83,7 @@ def test_a_socket_place_taken_by_somebody_else_is_refused(data: Path) -> None:
     place = Path(server.url().split("host=")[1].split("&")[0])
     place.symlink_to(data.parent)
     try:
-        with pytest.raises(ConfigError, match="was made by somebody else"):
+        with pytest.raises(ConfigError, match="belongs to another user"):
             server.start()
     finally:
         place.unlink()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from tests.embedded.life import FAST, User, postmaster, processes, until
+from tests.embedded.processes import FAST, User, postmaster, processes, until, watchdogs
 
-from kairos.embedded import Server, bystander
+from kairos.embedded import Server, server_watchdog
 from kairos.embedded.locks import FileLock
 from kairos.errors import DatabaseUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_two_that_start_at_once_on_an_empty_directory_share_one_server(
@@ -128,9 +128,9 @@ def test_a_watched_process_that_is_killed_leaves_the_server_to_those_who_use_it(
     with psycopg.connect(other.url()) as connection:
         before = postmaster(data)
         watched.kill()
-        monkeypatch.setattr(bystander, "PATIENCE", 0.5)
-        monkeypatch.setattr("sys.argv", ["bystander", str(data)])
-        bystander.main()  # as the one that was left behind does, which tries for longer
+        monkeypatch.setattr(server_watchdog, "TIMEOUT", 0.5)
+        monkeypatch.setattr("sys.argv", ["server_watchdog", str(data)])
+        server_watchdog.main()  # as the one that was left behind does, which tries for longer
         assert connection.execute("select 1").fetchone() == (1,)
         assert postmaster(data) == before
     other.kill()
@@ -140,8 +140,7 @@ def test_a_watched_process_that_is_killed_leaves_the_server_to_those_who_use_it(
 def test_a_watched_process_that_leaves_in_good_order_leaves_nobody_behind(data: Path) -> None:
     server = Server(data, watched=True, settings=FAST)
     server.start()
-    assert server._bystander is not None
-    left = server._bystander._process
+    (left,) = watchdogs(data)
     server.stop()
-    assert left.returncode == 0
+    assert not Path(f"/proc/{left}").exists()
     assert processes(data) == []

@@ -15,15 +15,17 @@ Wanted = Callable[[str], bool]
 class Proxy:
     """Each connection is passed on until it is told otherwise.
 
-    `cut()` closes what is open. `blackhole` swallows both directions and closes nothing, as a lost network does.
+    `cut()` closes what is open. `blackhole` swallows both directions and closes nothing, as a lost network does;
+    `mute()` does so to the connections that are open now.
     `cut_after(wanted, times)` lets a statement reach the server and be committed, and closes the connection
-    instead of passing the answer on. `deaf` drops notifications.
+    instead of passing the answer on; `drop_answer(wanted)` leaves the connection open, and nothing passes any more.
+    `deaf` drops notifications. `hang_on(wanted)` lets a connection that sends such a statement hang from then on: it
+    stays open, and nothing passes.
     """
 
     def __init__(self, url: str) -> None:
+        self.lead_to(url)
         parts = urlsplit(url)
-        (folder,), (port,) = parse_qs(parts.query)["host"], parse_qs(parts.query)["port"]
-        self._socket = f"{folder}/.s.PGSQL.{port}"
         self._database = parts.path
         self._user = parts.username
         self._links: set[_Link] = set()
@@ -31,9 +33,19 @@ class Proxy:
         self.blackhole = False
         self.deaf = False
         self.refuse = False
+        self.refused = 0
         self.aim: list[Wanted] = []
+        self.hung: list[Wanted] = []
+        self.unanswered: list[Wanted] = []
         self.hits = 0
         self.dropped = 0
+
+    def lead_to(self, url: str) -> None:
+        """The server that new connections reach."""
+        self._socket = _socket_of(url)
+
+    def leads_to(self, url: str) -> bool:
+        return self._socket == _socket_of(url)
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -46,6 +58,15 @@ class Proxy:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        return len(self._links)
+
+    @property
+    def port(self) -> int:
+        return int(self._port)
+
+    @property
     def url(self) -> str:
         return f"postgresql://{self._user}@127.0.0.1:{self._port}{self._database}?sslmode=disable"
 
@@ -53,14 +74,29 @@ class Proxy:
         for link in list(self._links):
             link.close()
 
+    def mute(self) -> None:
+        for link in self._links:
+            link.muted = True
+
     def cut_after(self, wanted: Wanted, times: int = 1) -> None:
         self.aim += [wanted] * times
 
+    def drop_answer(self, wanted: Wanted) -> None:
+        self.unanswered.append(wanted)
+
+    def hang_on(self, wanted: Wanted) -> None:
+        self.hung.append(wanted)
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.refuse:
+            self.refused += 1
             writer.close()
             return
-        upstream = await asyncio.open_unix_connection(self._socket)
+        try:
+            upstream = await asyncio.open_unix_connection(self._socket)
+        except OSError:  # the server is down
+            writer.close()
+            return
         link = _Link(self, (reader, writer), upstream)
         self._links.add(link)
         task = asyncio.current_task()
@@ -82,16 +118,23 @@ class _Link:
     def __init__(self, proxy: Proxy, client: Stream, server: Stream) -> None:
         self._proxy = proxy
         self._client, self._server = client, server
+        self.muted = False
         self._statements: dict[bytes, str] = {}
         self._in_transaction = False
         self._doomed = False  # the answer to the commit of this transaction will not be passed on
         self._silent = False  # nor is anything else any more, once that commit is under way
+        self._stays = False  # open, though that answer was dropped
+        self._hangs = False
 
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._up()), asyncio.create_task(self._down())]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         self.close()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+    @property
+    def is_swallowed(self) -> bool:
+        return self.muted or self._proxy.blackhole
 
     def close(self) -> None:
         for _, writer in (self._client, self._server):
@@ -100,11 +143,13 @@ class _Link:
 
     async def _up(self) -> None:
         reader, writer = self._client[0], self._server[1]
-        writer.write(await _startup(reader))
+        startup = await _startup(reader)
+        if not self.is_swallowed:
+            writer.write(startup)
         while True:
             kind, body = await _message(reader)
             self._look(self._statement(kind, body))
-            if not self._proxy.blackhole:
+            if not self.is_swallowed and not self._hangs:
                 writer.write(_framed(kind, body))
                 await writer.drain()
 
@@ -114,21 +159,29 @@ class _Link:
             kind, body = await _message(reader)
             if kind == b"Z":  # ready for the next statement
                 self._in_transaction = body != b"I"
-                if self._silent:
+                if self._silent and not self._stays:
                     return  # committed, and nobody knows
+                self.muted |= self._silent
             if kind == b"A" and self._proxy.deaf:
                 self._proxy.dropped += 1
-            elif not self._silent and not self._proxy.blackhole:
+            elif not self._silent and not self.is_swallowed and not self._hangs:
                 writer.write(_framed(kind, body))
                 await writer.drain()
 
     def _look(self, statement: str | None) -> None:
         if statement is None:
             return
+        if hit := next((each for each in self._proxy.hung if each(statement)), None):
+            self._proxy.hung.remove(hit)
+            self._hangs = True
         if hit := next((each for each in self._proxy.aim if each(statement)), None):
             self._proxy.aim.remove(hit)
             self._proxy.hits += 1
             self._doomed = True
+        if hit := next((each for each in self._proxy.unanswered if each(statement)), None):
+            self._proxy.unanswered.remove(hit)
+            self._proxy.hits += 1
+            self._doomed = self._stays = True
         if self._doomed and (not self._in_transaction or is_commit(statement)):
             self._silent = True
 
@@ -142,6 +195,11 @@ class _Link:
         elif kind == b"Q":
             return body.rstrip(b"\0").decode()
         return None
+
+
+def _socket_of(url: str) -> str:
+    place = parse_qs(urlsplit(url).query)
+    return f"{place['host'][0]}/.s.PGSQL.{place['port'][0]}"
 
 
 def is_commit(sql: str) -> bool:

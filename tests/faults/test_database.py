@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import psycopg
 import pytest
 from tests.worker.world import ended, fetch, until, working
@@ -17,7 +18,8 @@ import kairos
 from kairos import Context, Done, Kairos, Next, SyncKairos, step
 from kairos.embedded import Server
 from kairos.errors import DatabaseUnavailable
-from kairos.store import pool
+from kairos.store import async_connections
+from kairos.store.driver_errors import unavailable
 
 
 def declare(app: Kairos) -> None:
@@ -109,7 +111,7 @@ async def test_a_worker_lives_through_a_change_of_the_schema_under_its_prepared_
     declare(app)
     async with working(app):
         for change in (
-            "alter column attempt type bigint",
+            "alter column trace type varchar",
             "add column more text default 'x'",
             "drop column more",
         ):
@@ -135,6 +137,11 @@ async def test_a_database_that_is_not_there_at_the_start_is_a_clear_error_withou
     assert "secret" not in str(told.value)
     with pytest.raises(DatabaseUnavailable, match="Postgres cannot be reached"):
         SyncKairos(url).open()
+
+
+def test_a_connection_that_postgres_has_just_ended_is_named_as_that():
+    state = asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is in progress")
+    assert str(unavailable(state)) == "Postgres cannot be reached: it has ended the connection."
 
 
 async def test_a_missing_database_is_a_clear_error(database):
@@ -163,7 +170,7 @@ async def test_a_database_that_becomes_read_only_is_waited_out(database):
             job = await app.action("work").options(delay=3600).enqueue()
             admin.execute(switch.format(name, "on"))
             admin.execute(end, [name])
-            await until(lambda: worker.picker._failures > 1)
+            await until(lambda: worker.picker.failures > 1)
             admin.execute("set default_transaction_read_only = off")
             admin.execute(switch.format(name, "off"))
             admin.execute(end, [name])
@@ -172,7 +179,7 @@ async def test_a_database_that_becomes_read_only_is_waited_out(database):
 
 
 async def test_an_app_closes_although_postgres_still_owes_it_an_answer(database, monkeypatch):
-    monkeypatch.setattr(pool, "_FAREWELL", 0.2)
+    monkeypatch.setattr(async_connections, "CLOSE_TIMEOUT", 0.2)
     app = Kairos(database)
     await app.open()
     async with app.store.connection() as connection:
@@ -187,9 +194,9 @@ def test_no_part_of_the_worker_or_the_store_reads_the_clock_of_its_machine():
     """Time is the database's: a worker whose clock is wrong by a day must not matter."""
     source = Path(kairos.__file__).parent
     found = []
-    folders = ("worker", "store", "verbs")
-    # The beat measures how wrong it is; an intent is looked at before it is accepted, and then read by the database's.
-    excepted = {"beat.py: datetime.now", "ask.py: datetime.now"}
+    folders = ("worker", "store", "operations")
+    # The heartbeat measures the skew; an intent is checked by the local clock, then read by the database's.
+    excepted = {"heartbeat.py: datetime.now", "named_calls.py: datetime.now"}
     for file in [file for folder in folders for file in source.glob(f"{folder}*/**/*.py")]:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Attribute) and node.attr in ("now", "utcnow", "today", "time", "time_ns"):

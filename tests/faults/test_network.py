@@ -6,24 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from tests.faults.proxy import Proxy, is_commit
+from tests.faults.proxy import is_commit
 from tests.worker.world import ended, fetch, until, verbs
 
 from kairos import Await, Context, Done, Kairos, Next, step
-from kairos.store import pool
-
-
-@pytest.fixture
-async def proxy(database):
-    async with Proxy(database) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-async def direct(database):
-    """The same database by a way that nobody cuts, to look and to enqueue."""
-    async with Kairos(database) as app:
-        yield app
 
 
 def names(*statements: str) -> Any:
@@ -78,8 +64,23 @@ async def check_family(app: Kairos, parents: list[Any]) -> None:
     assert await fetch(app, "select 1 from kairos.gen_durable where status not in ('done')") == []
 
 
+async def test_a_connection_lost_between_two_calls_is_replaced_without_an_error(apps, proxy):
+    """The connection that was used last is kept for the next call: a restart of Postgres may close it meanwhile."""
+    _, through = apps
+    async with through:
+        store = through.store
+        async with store.connection() as connection:
+            pid = await connection.fetchval("select pg_backend_pid()")
+        async with store.connection() as connection:  # the same one again
+            assert await connection.fetchval("select pg_backend_pid()") == pid
+        proxy.cut()
+        await until(lambda: store.connections.open_connections == 0)
+        assert (await through.action("child").enqueue(number=1)).id
+
+
 @pytest.mark.parametrize(
-    "aim", [names("settle_jobs", "finish_jobs"), is_commit, names("pick_jobs"), names("next_due", "agenda")]
+    "aim",
+    [names("settle_jobs", "finish_jobs"), is_commit, names("pick_jobs"), names("next_due", "next_deadlines")],
 )
 async def test_a_connection_cut_just_after_a_commit_loses_and_doubles_nothing(apps, proxy, aim):
     app, through = apps
@@ -102,18 +103,26 @@ async def test_connections_cut_again_and_again_lose_and_double_nothing(apps, pro
         await check_family(app, parents)
 
 
-async def test_a_network_that_swallows_everything_is_noticed_and_waited_out(apps, proxy, monkeypatch):
-    monkeypatch.setattr(pool, "PATIENCE", 0.5)
+async def test_a_network_that_swallows_everything_is_noticed_and_waited_out(apps, proxy):
     app, through = apps
-    async with through, through.worker(poll=0.05, lease=60) as worker:
+    async with through, through.worker(poll=0.05) as worker:
         first = [await app.action("parent").enqueue() for _ in range(3)]
         await check_family(app, first)
         proxy.blackhole = True
         second = [await app.action("parent").enqueue() for _ in range(3)]
-        await until(lambda: worker.picker._failures)
+        await until(lambda: worker.picker.failures)
         proxy.blackhole = (
             False  # but what was sent meanwhile is gone for good, and its connections hear nothing
         )
+        await check_family(app, [*first, *second])
+
+
+async def test_connections_that_die_silently_are_replaced_and_jobs_are_picked_again(apps, proxy):
+    app, through = apps
+    async with through, through.worker(poll=0.05):
+        await check_family(app, first := [await app.action("parent").enqueue() for _ in range(10)])
+        proxy.mute()
+        second = [await app.action("parent").enqueue() for _ in range(3)]
         await check_family(app, [*first, *second])
 
 
@@ -121,7 +130,7 @@ async def test_without_notifications_jobs_start_by_polling(apps, proxy):
     app, through = apps
     proxy.deaf = True
     async with through, through.worker(poll=0.05):
-        await until(lambda: proxy._links)
+        await until(lambda: proxy.connections)
         parents = [await app.action("parent").enqueue() for _ in range(3)]
         await check_family(app, parents)
         await until(lambda: proxy.dropped)
@@ -133,7 +142,7 @@ async def test_a_database_that_refuses_for_a_while_is_waited_for(apps, proxy):
         proxy.refuse = True
         proxy.cut()
         parents = [await app.action("parent").enqueue() for _ in range(3)]
-        await until(lambda: worker.picker._failures > 2)
+        await until(lambda: worker.picker.failures > 2)
         assert {(await app.get(parent.id)).state for parent in parents} == {"pending"}
         proxy.refuse = False
         await check_family(app, parents)

@@ -7,14 +7,19 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import psycopg
 import pytest
-from tests.places import temporary_directory
+from tests.captured_logs import capture_logs
+from tests.data_directories import temporary_directory
 
 from kairos import Await, Context, Done, Kairos, Next, SyncKairos, step
 from kairos.embedded.account import choose_account
+from kairos.errors import ConfigError
+from kairos.store.connection_settings import Deadlines, own_settings
 
 PGBOUNCER = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 SETTINGS = """
@@ -27,7 +32,7 @@ unix_socket_dir = {folder}
 auth_type = any
 pool_mode = transaction
 default_pool_size = 3
-ignore_startup_parameters = extra_float_digits
+ignore_startup_parameters = {ignored}
 """
 pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not installed")
 
@@ -35,6 +40,23 @@ pytestmark = pytest.mark.skipif(PGBOUNCER is None, reason="PgBouncer is not inst
 @pytest.fixture(scope="module")
 def pooler(kairos_server: str) -> Iterator[str]:
     """The folder of the pooler's socket and its port, as the end of a URL."""
+    with _pooler(kairos_server, "extra_float_digits") as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def tolerant(kairos_server: str) -> Iterator[str]:
+    """A pooler that takes every setting of Kairos and heeds none, and knows nothing of prepared statements."""
+    stated = own_settings(Deadlines())
+    said = subprocess.run([str(PGBOUNCER), "--version"], capture_output=True, text=True, check=True).stdout
+    version = tuple(int(part) for part in said.split()[1].split(".")[:2])
+    unprepared = ["max_prepared_statements = 0"] if version >= (1, 21) else []
+    with _pooler(kairos_server, ", ".join(["options", *stated]), *unprepared) as place:
+        yield place
+
+
+@contextmanager
+def _pooler(kairos_server: str, ignored: str, *more: str) -> Iterator[str]:
     assert PGBOUNCER is not None
     url = urlsplit(kairos_server)
     place = parse_qs(url.query)
@@ -50,7 +72,9 @@ def pooler(kairos_server: str) -> Iterator[str]:
             user=url.username or place.get("user", ["postgres"])[0],
             listen=listen,
             folder=folder,
+            ignored=ignored,
         )
+        + "\n".join(more)
     )
     said = (folder / "said").open("wb")
     process = subprocess.Popen([*account.prefix, PGBOUNCER, str(settings)], stdout=said, stderr=said)
@@ -132,6 +156,59 @@ def test_the_sync_app_works_behind_a_pooler(pooled: str) -> None:
 
         made = [hello.enqueue(n=n) for n in range(12)]  # past psycopg's threshold for preparing
         assert [app.get(job.id).input for job in made] == [{"n": n} for n in range(12)]
+
+
+async def test_a_pooler_without_prepare_off_is_one_sentence_that_names_the_setting(pooled: str) -> None:
+    with pytest.raises(ConfigError, match="set prepare=False"):
+        await Kairos(pooled).open()
+    with pytest.raises(ConfigError, match="set prepare=False"):
+        SyncKairos(pooled).open()
+
+
+async def test_a_pooler_that_ignores_settings_and_breaks_prepared_statements_is_named_too(
+    tolerant: str, database: str
+) -> None:
+    url = urlsplit(database)
+    app = Kairos(f"postgresql://{url.username or 'postgres'}@{url.path}?{tolerant}")
+
+    @app.job
+    def hello(n: int) -> int:
+        return n
+
+    with pytest.raises(ConfigError, match="set prepare=False"):
+        async with app:
+            for _ in range(20):
+                await asyncio.gather(*(hello.enqueue(n=n) for n in range(10)))
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+async def test_another_isolation_level_behind_a_pooler_is_refused(
+    pooled: str, database: str, isolation: str
+) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            f"alter database {connection.info.dbname} set default_transaction_isolation = '{isolation}'".encode()
+        )
+    with pytest.raises(ConfigError, match="'read committed'"):
+        await Kairos(pooled, prepare=False).open()
+    with pytest.raises(ConfigError, match="'read committed'"):
+        SyncKairos(pooled, prepare=False).open()
+
+
+async def test_a_worker_behind_a_pooler_says_that_commits_do_not_wait_for_the_disk(
+    pooled: str, database: str
+) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(f"alter database {connection.info.dbname} set synchronous_commit = off".encode())
+    app = Kairos(pooled, prepare=False)
+
+    @app.job
+    def hello() -> str:
+        return "hello"
+
+    with capture_logs() as lines:
+        async with app, app.worker():
+            assert any("synchronous_commit is off behind the pooler" in line["event"] for line in lines)
 
 
 def _free_port() -> int:

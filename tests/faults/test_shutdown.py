@@ -24,6 +24,11 @@ async def test_the_first_signal_lets_what_runs_finish_and_exits_with_0(crew, app
         await crew.inside(job.id)
     worker.signal(number)
     await until(lambda: "stopping" in crew.log)
+
+    async def stops() -> bool:
+        return all(each.stopping_at is not None for each in await app.workers())
+
+    await until(stops)  # it picks no more from then on
     late = await app.action("sleep").enqueue(seconds=0)
     (crew.folder / "go").touch()
     await until(lambda: worker.code is not None)
@@ -78,7 +83,7 @@ async def test_what_was_claimed_and_not_begun_is_released_and_the_next_step_of_a
     async with app:
         jobs = [await Two.enqueue() for _ in range(5)]
         async with app.worker(concurrency=1) as worker:
-            worker.picker._pace.within = lambda _: 10  # it has been quick: it claims ahead
+            worker.picker.pace.within = lambda _: 10  # it has been quick: it claims ahead
             await until(lambda: begun and worker.executor.load == 5)
             stopping = asyncio.create_task(worker.stop())
             await reaches(app, jobs[-1].id, "pending")
@@ -99,7 +104,7 @@ async def test_a_pick_whose_answer_comes_after_the_stop_is_given_back(database):
 
     async with app:
         async with app.worker() as worker:
-            pick, picked = worker.picker.pick, asyncio.Event()
+            pick, picked = worker.picker.pick_in_a_row, asyncio.Event()
 
             async def slow(queue, room):
                 more = await pick(queue, room)
@@ -112,7 +117,7 @@ async def test_a_pick_whose_answer_comes_after_the_stop_is_given_back(database):
                 return more
 
             claims = []
-            worker.picker.pick = slow
+            worker.picker.pick_in_a_row = slow
             job = await never.enqueue()
             await until(picked.is_set)
         job = await app.get(job.id)
@@ -132,7 +137,7 @@ async def test_a_worker_whose_database_is_away_stops_all_the_same_and_its_keeper
         worker.signal(SIGTERM)
         await until(lambda: worker.code is not None)
         assert worker.code == 0
-        assert "left without a word" in crew.log
+        assert "stopped without removing its row" in crew.log
         admin.execute(f"alter database {name} allow_connections true")
     await crew.ready(lease=HOUR)
     assert (await ended(app, job.id)).output == 1

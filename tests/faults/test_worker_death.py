@@ -131,6 +131,27 @@ async def test_a_job_that_kills_its_workers_ends_failed_and_its_neighbours_finis
     assert [(await ended(app, each.id)).state for each in neighbours] == ["success"] * 6
 
 
+async def test_a_stream_of_poison_jobs_fails_no_innocent_one(crew, app):
+    """Each death is the work of a job that was never lost before, and the others were there every time."""
+    innocent = [await app.action("sleep").options(max_reaps=1).enqueue(seconds=1) for _ in range(3)]
+    poison = [await app.action("poison").options(max_reaps=1).enqueue()]
+    crew.hire(lease=HOUR, concurrency=10)
+
+    async def all_ended() -> bool:
+        if crew.hands[-1].code is not None:
+            if len(poison) < 6:
+                poison.append(await app.action("poison").options(max_reaps=1).enqueue())
+            crew.hire(lease=HOUR, concurrency=10)
+        found = [await app.get(job.id) for job in (*innocent, *poison)]
+        return all(job.is_terminal for job in found)
+
+    await until(all_ended)
+    assert [(await app.get(job.id)).state for job in innocent] == ["success"] * 3
+    for job in poison:
+        found = await app.get(job.id)
+        assert (found.state, found.error_code) == ("failed", "WORKER_LOST")
+
+
 async def test_a_machine_whose_worker_dies_between_steps_goes_on_with_the_step_it_had_come_to(crew, app):
     job = await app.action("ten").enqueue()
     crew.arm("step 4")

@@ -4,15 +4,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
-from tests.emptied import database, kept_database, quiet
+from tests.captured_logs import capture_logs
+from tests.engine_statements import Rig, rig
 from tests.interleavings.explorer import Explorer, Outcome, explorer
 from tests.interleavings.laws import hold
 from tests.interleavings.stepping import Session
-from tests.rig import Rig, rig
+from tests.shared_database import database, kept_database, quiet, unguarded
 
 __all__ = ["database", "kept_database", "quiet"]
 
-FORGET = "delete from kairos.gen_durable where fsm <> 'filler'"
+FORGET = unguarded(
+    "delete from kairos.signals; delete from kairos.logs; delete from kairos.history;"
+    "delete from kairos.gen_durable where fsm <> 'filler'"
+)
 
 
 @pytest.fixture
@@ -37,14 +41,16 @@ def every_order(jobs: Rig, orders: Explorer) -> Callable[..., Awaitable[int]]:
         shown: Callable[[], list[int]] = list,
     ) -> int:
         async def fresh() -> Mapping[str, Session]:
-            await jobs.fetch(f"with past as (delete from kairos.history) {FORGET}")
+            await jobs.fetch(FORGET)
             return await prepare()
 
         async def judge(outcome: Outcome) -> None:
             assert not outcome.errors
+            assert not [line for line in lines if line["event"] == "a pick was refused"]
             await check(outcome)
             await hold(jobs, shown())
 
-        return await orders.explore(fresh, judge)
+        with capture_logs() as lines:
+            return await orders.explore(fresh, judge)
 
     return explore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.rig import Rig
+from tests.engine_statements import Rig
 
 from kairos.fsm.lifecycle import STORED, TRANSITIONS
 

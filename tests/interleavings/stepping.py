@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from kairos.config import Settings
-from kairos.store.query import Query, Row
+from kairos.store.query import Outbox, Query, Row
 
 COMMIT, ROLLBACK, DIE = "commit", "rollback", "die"
 VANISH = "commit and vanish"
@@ -19,7 +19,7 @@ UNDONE = (ROLLBACK, DIE)
 PAIRS = ((COMMIT, COMMIT), (ROLLBACK, COMMIT), (COMMIT, ROLLBACK), (DIE, COMMIT), (COMMIT, DIE))
 
 
-class Ended(Exception):
+class AuditedResponse(Exception):
     """The session's process is gone; nothing of its code runs any more."""
 
 
@@ -28,6 +28,7 @@ class StepStore:
 
     def __init__(self) -> None:
         self.settings = Settings()
+        self.outbox = Outbox()  # nobody sends it: notifications are only hints
         self.ending = COMMIT
         self.ends = ""  # the statement whose transaction ends so; the first one if none is named
         self._sent: list[str] = []
@@ -61,7 +62,7 @@ class StepStore:
         async with self.transaction():
             return await self.on(None, query)
 
-    run_hastily = run
+    run_without_fsync = run
 
     async def on(self, connection: None, query: Query) -> Sequence[Row]:
         self._sent.append(query.name)
@@ -73,14 +74,14 @@ class StepStore:
         try:
             yield
         except BaseException as error:
-            if not isinstance(error, Ended | asyncio.CancelledError | GeneratorExit):
+            if not isinstance(error, AuditedResponse | asyncio.CancelledError | GeneratorExit):
                 await self._step(ROLLBACK)
             raise
         if self.ending == COMMIT or (self.ends and self.ends not in self._sent):
             await self._step(COMMIT)
             return
         await self._step(COMMIT if self.ending == VANISH else self.ending)
-        raise Ended
+        raise AuditedResponse
 
     connection = transaction
 

@@ -7,11 +7,11 @@ no holder has an open head.
 from __future__ import annotations
 
 import pytest
+from tests.engine_statements import Hand, call, done, go
 from tests.interleavings.stepping import COMMIT, ROLLBACK, VANISH
 from tests.interleavings.world import asks, cancels, claimed, commits, picks, reaps, sends, session
-from tests.rig import Hand, call, done, go
 
-from kairos import verbs
+from kairos import operations
 from kairos.store.query import drive
 
 KEY = {"key": "k"}
@@ -59,7 +59,7 @@ async def test_a_picker_with_an_old_view_of_the_line_does_not_get_the_key_too(jo
         await jobs.enqueue(**KEY)
 
         async def overtakes(store):
-            await drive(verbs.enqueue(call(priority=-1, **KEY)), store.run)
+            await drive(operations.enqueue(call(priority=-1, **KEY)), store.run)
             hand = Hand(store, "w2")
             await hand.picker.pick("default", 10)
             return hand.claims
@@ -120,7 +120,7 @@ async def test_a_job_inserted_behind_a_line_that_runs_empty_is_let_in_by_the_swe
         insert = ("insert_jobs",)
         return {
             "worker": session(run_dry, coarse=True),
-            "client": asks(lambda: verbs.enqueue(call(**KEY)), gated=insert),
+            "client": asks(lambda: operations.enqueue(call(**KEY)), gated=insert),
         }
 
     async def check(result):
@@ -152,7 +152,7 @@ async def test_a_more_urgent_job_inserted_under_a_picker_is_next(jobs, every_ord
     async def prepare():
         prepare.line = [job.id for job in await jobs.enqueue_many(KEY, KEY)]
         return {
-            "client": asks(lambda: verbs.enqueue(call(priority=-1, **KEY))),
+            "client": asks(lambda: operations.enqueue(call(priority=-1, **KEY))),
             "picker": picks("w1"),
         }
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from tests.engine_statements import LEASE, Hand, done, go, park, replay
 from tests.interleavings.stepping import COMMIT, PAIRS, ROLLBACK, UNDONE
 from tests.interleavings.world import cancels, claimed, commits, picks, reaps, sends, session
-from tests.rig import LEASE, Hand, done, go, park, replay
 
 OUTCOMES = {"done": done, "next": go, "replay": replay, "park": lambda claim: park(claim, "go")}
 _STATEMENTS = ("settle_jobs", "finish_jobs", "park_jobs")
@@ -83,7 +83,7 @@ async def test_a_lease_is_renewed_or_reaped_and_the_keeper_knows_which(jobs, ord
         claim = prepare.claim = await claimed(jobs)
         return {
             "clock": sends("pass", claim.id),
-            "keeper": sends("renew_leases", [claim.id], [claim.lease], LEASE, ending=keeper),
+            "keeper": sends("renew_leases", [claim.id], [claim.lease], LEASE, "w1", ending=keeper),
             "reaper": reaps(),
         }
 

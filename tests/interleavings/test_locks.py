@@ -6,8 +6,8 @@ In most of these a client holds one of the rows, so that the others stop in the 
 from __future__ import annotations
 
 import pytest
+from tests.engine_statements import done, park
 from tests.interleavings.world import cancels, commits, delivers, picks, reaps, sends, session
-from tests.rig import done, park
 
 from kairos.worker.ticker import Ticker
 
@@ -121,7 +121,7 @@ async def test_progress_and_the_outcomes_of_the_same_steps_do_not_deadlock(jobs,
         claims = sorted(await jobs.worker().pick(), key=lambda claim: claim.id)
         return {
             "client": delivers(ids[0], "hello"),
-            "progress": sends("report_progress", ids, [1, 1], ["{}", "{}"]),
+            "progress": sends("report_progress", ids, [1, 1], ["{}", "{}"], "w1"),
             "outcomes": commits("w1", *map(done, reversed(claims))),
         }
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from tests.engine_statements import done, park
 from tests.interleavings import test_keys, test_leases, test_locks, test_signals, test_unique
 from tests.interleavings.stepping import COMMIT
 from tests.interleavings.test_locks import large_table
-from tests.rig import done, park
 
 from kairos.worker import flusher
 
 __all__ = ["large_table"]
 
-REPLIES = "exists (select from kairos.gen_durable r where r.reply_to is not null and r.completed_at is null)"
+REPLIES = "order by r.reply_to limit 1) is not null"
 CANCELS = "exists (select from kairos.schedules s where s.overlap = 'cancel')"
 PARENTS = "where due.reply_to is null or due.reply_to in"
 SIGNAL = (test_signals.test_no_order_of_a_park_and_a_signal_loses_the_wake_up, COMMIT, COMMIT)
@@ -24,13 +24,16 @@ CANCEL = test_leases.test_a_cancel_and_an_outcome_end_the_job_once
 MUTANTS = {
     "a park that does not look again": ("recheck_inbox", "g.status = 'awaiting_signal'", "false", *SIGNAL),
     "a commit without its lease": ("finish_jobs", "g.lease = o.lease and coalesce", "coalesce", ZOMBIE, "w1"),
-    "a key that nobody locks": ("lock_keys", "pg_try_advisory_xact_lock(kairos.key_lock(key))", "true",
+    "a key that nobody locks": ("try_lock_keys", "pg_try_advisory_xact_lock(kairos.key_lock(key))", "true",
                                 test_keys.test_a_picker_with_an_old_view_of_the_line_does_not_get_the_key_too),
     "a key that nobody opens": ("open_keys", "set held = false", "set held = g.held", *FREED),
-    "a key opened under a picker": ("wait_keys", "select pg_advisory_xact_lock(lock) from", "select lock from", *FREED),
-    "a batch in any order of its keys": ("insert_jobs", "order by i.unique_key, i.id", "",
+    "a key opened under a picker": ("wait_for_key_locks", "select pg_advisory_xact_lock(lock) from",
+                                    "select lock from", *FREED),
+    "a batch in any order of its keys": ("insert_jobs", "order by j.unique_key, j.id", "",
                                          test_unique.test_two_batches_that_share_keys_in_opposite_orders_do_not_deadlock),
-    "outcomes in the order they came": ("finish_jobs", REPLIES, "false", FAMILY, done, 0),
+    "outcomes in the order they came": (
+        "finish_jobs", REPLIES, "order by r.reply_to limit 1) is null", FAMILY, done, 0
+    ),
     "parks in the order they came": ("lock_jobs", "for no key update", "", FAMILY, lambda claim: park(claim, "no"), 1),
     "outcomes in any order under a ticker": ("finish_jobs", CANCELS, "false",
         test_locks.test_a_ticker_and_the_outcomes_of_the_jobs_it_cancels_do_not_deadlock, True),

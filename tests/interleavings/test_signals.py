@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from tests.engine_statements import done, go, park
 from tests.interleavings.stepping import COMMIT, PAIRS, ROLLBACK, UNDONE
 from tests.interleavings.world import claimed, commits, delivers, picks, sends
-from tests.rig import done, go, park
 
 _PARK = ("park_jobs", "recheck_inbox")
 
@@ -45,7 +45,7 @@ async def test_two_signals_and_a_park_wake_the_job_once(jobs, every_order, dedup
         assert (await jobs.verbs_of(prepare.claim.id)).count("wake") == 1
         answers = [outcome.answers[name]["answer"] for name in ("one", "other")]
         assert answers.count("duplicate") == (dedup is not None)
-        assert len(await jobs.run("read_signals", prepare.claim.id, None, None)) == (1 if dedup else 2)
+        assert len(await jobs.run("read_signals", prepare.claim.id)) == (1 if dedup else 2)
 
     assert await every_order(prepare, check) > 10
 
@@ -89,7 +89,7 @@ async def test_a_signal_to_a_job_that_ends_is_in_its_inbox_or_refused(jobs, ever
     async def check(outcome):
         answer = outcome.answers["sender"]["answer"]
         assert answer in (("delivered",) if ending in UNDONE else ("delivered", "finished"))
-        assert len(await jobs.run("read_signals", prepare.claim.id, None, None)) == (answer == "delivered")
+        assert len(await jobs.run("read_signals", prepare.claim.id)) == (answer == "delivered")
 
     assert await every_order(prepare, check) > 3
 

@@ -7,10 +7,23 @@ import random
 from collections.abc import Awaitable, Callable
 
 import asyncpg
+from tests.engine_statements import (
+    ADVISORY,
+    DEADLOCKS,
+    LEASE,
+    Hand,
+    Rig,
+    call,
+    done,
+    go,
+    park,
+    replay,
+    rig,
+    stop,
+)
 from tests.interleavings.laws import hold
-from tests.rig import ADVISORY, DEADLOCKS, LEASE, Hand, Rig, call, done, go, park, replay, rig, stop
 
-from kairos import verbs
+from kairos import operations
 from kairos.errors import KairosError
 
 TURNS, BATCH = 40, 100
@@ -57,17 +70,17 @@ async def enqueues(jobs: Rig, dice: random.Random) -> None:
         )
         for _ in range(BATCH)
     ]
-    await jobs.store.run(verbs.insert(calls))
+    await jobs.store.run(operations.insert(calls))
 
 
 async def cancels(jobs: Rig, dice: random.Random) -> None:
     for job in (await some(jobs))[:5]:
-        await jobs.ask(verbs.cancel(job))
+        await jobs.ask(operations.cancel(job))
 
 
 async def signals(jobs: Rig, dice: random.Random) -> None:
     for job in (await some(jobs))[:5]:
-        await jobs.ask(verbs.signal(job, "go"))
+        await jobs.ask(operations.signal(job, "go"))
 
 
 async def keeps(jobs: Rig, dice: random.Random) -> None:
@@ -75,8 +88,9 @@ async def keeps(jobs: Rig, dice: random.Random) -> None:
     rows = await jobs.fetch("select id, lease from kairos.gen_durable where status = 'executing'")
     dice.shuffle(rows)
     ids, leases = [row["id"] for row in rows], [row["lease"] for row in rows]
-    await jobs.run("renew_leases", ids, leases, LEASE)
-    await jobs.run("report_progress", ids, leases, ["{}"] * len(ids))
+    holder = f"w{dice.randrange(3)}"
+    await jobs.run("renew_leases", ids, leases, LEASE, holder)
+    await jobs.run("report_progress", ids, leases, ["{}"] * len(ids), holder)
 
 
 async def sweeps(jobs: Rig, dice: random.Random) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.engine_statements import call, done
 from tests.interleavings.stepping import PAIRS
 from tests.interleavings.world import claimed, commits, session
-from tests.rig import call, done
 
-from kairos import verbs
+from kairos import operations
 from kairos.errors import Duplicate
 from kairos.store.query import drive
 
@@ -16,7 +16,7 @@ def enqueues(*keys, **how):
     """A batch; answers (id, is_new) of each."""
 
     async def body(store):
-        jobs = await drive(verbs.enqueue_many([call(unique=key) for key in keys]), store.run)
+        jobs = await drive(operations.enqueue_many([call(unique=key) for key in keys]), store.run)
         return [(job.id, job.is_new) for job in jobs]
 
     return session(body, **how)
@@ -25,7 +25,7 @@ def enqueues(*keys, **how):
 def inserts(*keys):
     """The statement of a batch, without what follows to tell who has the keys that were taken."""
     calls = [call(unique=key) for key in keys]
-    return session(lambda store: store.run(next(verbs.enqueue_many(calls))))
+    return session(lambda store: store.run(next(operations.enqueue_many(calls))))
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
@@ -83,7 +83,7 @@ async def test_a_retry_that_loses_its_key_to_an_enqueue_is_told_who_has_it(jobs,
 
         async def retries(store):
             try:
-                return await drive(verbs.retry(claim.id, step="run"), store.run)
+                return await drive(operations.retry(claim.id, step="run"), store.run)
             except Duplicate as taken:
                 return taken.job
 

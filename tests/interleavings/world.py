@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.engine_statements import Hand, Rig
 from tests.interleavings.stepping import COMMIT, Session, StepStore
-from tests.rig import Hand, Rig
 
-from kairos import verbs
+from kairos import operations
 from kairos.store.query import Query, drive
 from kairos.worker.claim import Claim
 from kairos.worker.settle import Settlement
@@ -47,12 +47,12 @@ def sends(name: str, *params: Any, **how: Any) -> Session:
 
 def delivers(job: int, name: str, dedup_key: str | None = None, **how: Any) -> Session:
     """The statement of a signal, without what follows to tell about it; answers its row."""
-    return session(lambda store: _first(store, verbs.signal(job, name, dedup_key=dedup_key)), **how)
+    return session(lambda store: _first(store, operations.signal(job, name, dedup_key=dedup_key)), **how)
 
 
 def cancels(job: int, **how: Any) -> Session:
     """The statement of a cancel, without what follows to tell about it; answers its row."""
-    return session(lambda store: _first(store, verbs.cancel(job)), **how)
+    return session(lambda store: _first(store, operations.cancel(job)), **how)
 
 
 async def _first(store: Any, verb: Any) -> Any:

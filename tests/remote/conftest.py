@@ -8,12 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
-from tests.api.serving import Served, serving
-from tests.emptied import database, kept_database, quiet
+from tests.api.service_process import Served, served
+from tests.shared_database import database, kept_database, quiet
 
 from kairos import Await, Context, Done, Kairos, KairosClient, step
 
-__all__ = ["database", "kept_database", "quiet"]
+__all__ = ["database", "kept_database", "quiet", "served"]
 
 
 class Told:
@@ -57,12 +57,6 @@ async def app(database: str) -> AsyncIterator[Kairos]:
 
     async with app:
         yield app
-
-
-@pytest.fixture
-async def served(app: Kairos) -> AsyncIterator[Served]:
-    async with serving(app, open=True) as served:
-        yield served
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.api.serving import Served, serving
+from tests.api.service_process import Served, serving
 from tests.remote.conftest import Told, told
 from tests.remote.cutting import Cutter
 
 from kairos import Context, Kairos
 from kairos.errors import NotFound, TooManyRequests, Unreachable
-from kairos.remote import talk
+from kairos.remote import exchange
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_a_cancel_whose_answer_was_lost_is_not_sent_again_and_says_so(
 async def test_a_service_that_is_not_there_is_told_after_some_tries(
     cutter: Cutter, blocks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(talk, "_LONGEST_PAUSE", 0.06)
+    monkeypatch.setattr(exchange, "LONGEST_PAUSE", 0.06)
     cutter.refuse = 100
     async with told(blocks, cutter.url, tries=3) as kairos:
         with pytest.raises(Unreachable, match="again and again"):

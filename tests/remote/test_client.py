@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from tests.api.serving import Served, serving
+from tests.api.service_process import Served, serving
 from tests.remote.conftest import Told, told
 
 from kairos import InvalidTransition, Kairos, KairosClient, KairosError
-from kairos.client import Face
+from kairos.client import OperationMethods
 from kairos.errors import (
     BadArguments,
     BadRequest,
@@ -24,15 +24,15 @@ from kairos.errors import (
     Unauthorized,
     UnknownAction,
 )
+from kairos.operations.keys import add_key
 from kairos.schedule import IntentError
-from kairos.verbs.keys import add_key
 
 pytestmark = pytest.mark.usefixtures("served")
 
 
 async def test_a_job_is_enqueued_run_and_answered(kairos: Told, worker: None) -> None:
     job = await kairos.ask(lambda kairos: kairos.enqueue("double", number=21))
-    assert (job.action, job.input, job.is_new) == ("double", {"number": 21, "secret": "[redacted]"}, True)
+    assert (job.action, job.input, job.is_new) == ("double", {"number": 21}, True)
     assert await kairos.ask(lambda kairos: kairos.result(job.id, timeout=20)) == 42
     assert (await kairos.ask(lambda kairos: kairos.wait(job.id))).state == "success"
 
@@ -98,12 +98,18 @@ async def test_lists_are_followed_page_by_page(kairos: Told) -> None:
 
 async def test_a_job_is_moved_by_its_verbs(kairos: Told) -> None:
     job = await kairos.ask(lambda kairos: kairos.options(delay="1h").enqueue("double", number=1))
+    later = datetime(2090, 1, 1, tzinfo=UTC)
+    edited = await kairos.ask(lambda kairos: kairos.edit(job.id, priority=-3, run_at=later, expires_at=None))
+    assert (edited.priority, edited.run_at, edited.expires_at) == (-3, later, None)
     assert (await kairos.ask(lambda kairos: kairos.run_now(job.id))).state == "pending"
     gone = await kairos.ask(lambda kairos: kairos.cancel(job.id, reason="not wanted"))
     assert (gone.state, gone.cancel_reason) == ("cancelled", "not wanted")
     again = await kairos.ask(lambda kairos: kairos.retry(job.id))
     assert (again.retry_of, again.state) == (job.id, "pending")
     assert (await kairos.ask(lambda _: again.transition("cancelled"))).state == "cancelled"
+    assert await kairos.ask(lambda kairos: kairos.delete(job.id)) is None
+    with pytest.raises(NotFound):
+        await kairos.ask(lambda kairos: kairos.get(job.id))
 
 
 async def test_a_signal_wakes_a_job(kairos: Told, worker: None, app: Kairos) -> None:
@@ -164,7 +170,7 @@ async def test_errors_are_the_classes_they_were(kairos: Told, worker: None) -> N
     assert (taken.job.id, taken.job.action, taken.job.state) == (held.id, "double", "scheduled")
     await kairos.ask(lambda kairos: kairos.cancel(held.id))
     late = await refused(InvalidTransition, lambda kairos: kairos.cancel(held.id))
-    assert (late.current, late.target, late.allowed) == ("cancelled", "cancelled", ("retry",))
+    assert (late.current, late.target, late.allowed) == ("cancelled", "cancelled", ("retry", "delete"))
     await refused(Conflict, lambda kairos: kairos.signal(held.id, "paid"))
     vague = await refused(
         IntentError, lambda kairos: kairos.options(when="next friday").enqueue("double", number=1)
@@ -192,8 +198,9 @@ async def test_a_key_is_sent_and_a_wrong_one_refused(app: Kairos, blocks: bool) 
 def test_the_client_has_the_verbs_of_the_app_with_words_of_their_own() -> None:
     """All but those that declare code, and what the service does not offer."""
     ours = {name for name, _ in inspect.getmembers(KairosClient, callable) if not name.startswith("_")}
-    theirs = {name for name, _ in inspect.getmembers(Face, callable) if not name.startswith("_")}
-    assert theirs - ours <= {"action", "job", "machine", "schedule", "limit", "run", "retrying", "transact"}
+    theirs = {name for name, _ in inspect.getmembers(OperationMethods, callable) if not name.startswith("_")}
+    declare = {"action", "job", "machine", "schedule", "around_step", "on_worker_start", "on_worker_stop"}
+    assert theirs - ours <= {*declare, "limit", "run", "retrying", "transact", "result_of"}
     for name in ours:
         assert inspect.getdoc(getattr(KairosClient, name)), name
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from tests.remote.conftest import Told
 
 from kairos import Backoff, Kairos
-from kairos.api.answer import answer
+from kairos.api.responses import answer
+from kairos.errors import BadRequest
+from kairos.shapes.job_filters import FILTERS, Filter
 
 pytestmark = pytest.mark.usefixtures("served")
 
+PAST, FUTURE = datetime(2001, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 MANY = 1201  # more than two pages
 ROWS = {
     "workers": "insert into kairos.workers (id, host, pid, queues, actions, concurrency, started_at, seen_at)"
@@ -47,6 +51,38 @@ async def test_a_list_of_a_service_that_knows_no_pages_is_whole(
     monkeypatch.setattr("kairos.api.routes.jobs.answer", older)
     assert [queue.name for queue in await kairos.ask(lambda kairos: kairos.queues())] == ["q"]
     assert await kairos.all(lambda kairos: kairos.jobs()) == []
+
+
+VALUES = {
+    "state": "scheduled", "action": "double", "queue": "mail", "key": "k", "tag": "red", "schedule": "nightly",
+    "text": "DOUB", "inserted_from": PAST, "inserted_to": FUTURE,
+    "parent": 1, "input": ["number:1"], "error": "0123456789abcdef", "retry_of": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("by", FILTERS, ids=lambda each: each.name)
+async def test_a_filter_finds_over_http_what_it_finds_at_home(kairos: Told, app: Kairos, by: Filter) -> None:
+    job = (
+        await app.action("double").options(queue="mail", key="k", tags=["red"], delay="1h").enqueue(number=1)
+    )
+    await app.action("fails").enqueue()
+    async with app.store.connection() as connection:
+        await connection.execute(
+            """update kairos.gen_durable set schedule = 'nightly', reply_to = 1, reply_name = 'ended',
+               retry_of = 1, error_group = '0123456789abcdef' where id = $1""",
+            job.id,
+        )
+    given = {by.attribute: VALUES[by.attribute]}
+    found = [each.id for each in await app.jobs(**given)]
+    assert job.id in found
+    assert [each.id for each in await kairos.all(lambda kairos: kairos.jobs(**given))] == found
+    assert len(found) == (2 if by.kind is datetime else 1)
+
+
+async def test_a_misspelled_filter_is_refused(kairos: Told, app: Kairos) -> None:
+    for ask in (app.jobs, lambda **given: kairos.all(lambda kairos: kairos.jobs(**given))):
+        with pytest.raises(BadRequest, match="no filter 'quue'"):
+            await ask(quue="mail")
 
 
 async def test_a_job_carries_its_own_policy(kairos: Told, app: Kairos) -> None:

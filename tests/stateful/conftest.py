@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from tests.emptied import database, kept_database, quiet
+from tests.shared_database import database, kept_database, quiet
 
 __all__ = ["database", "kept_database", "quiet"]

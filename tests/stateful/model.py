@@ -130,6 +130,7 @@ class Model:
         if ahead:
             job.lease += 1
         job.attempt = 0 if verb == "next" else job.attempt + (verb in ("replay", "retry"))
+        job.reaps = job.reaps if verb == "release" else 0
         job.step = step or job.step
         if verb != "release":
             job.eligible = self.now + delay
@@ -141,6 +142,7 @@ class Model:
     def park(
         self, job: Job, names: tuple[str, ...], shown: frozenset[int], timeout: int | None, then: str | None
     ) -> None:
+        job.reaps = 0
         if job.asked:
             job.move(Status.CANCELLED)
             return
@@ -170,7 +172,8 @@ class Model:
     def reap(self) -> set[int]:
         lost = [j for j in self.jobs.values() if j.status is Status.EXECUTING and j.lease_until <= self.now]
         for job in lost:
-            poisoned = job.reaps >= job.max_reaps
+            # Nobody here runs alone.
+            poisoned = job.max_reaps == 0 or job.reaps >= 4 * job.max_reaps
             job.move(Status.CANCELLED if job.asked else Status.FAILED if poisoned else Status.RUNNABLE)
             job.attempt += 1
             job.reaps += 1

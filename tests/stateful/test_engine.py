@@ -21,11 +21,11 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.rig import call, done, go, hand_back, park, replay, rig, stop
+from tests.engine_statements import call, done, go, hand_back, park, replay, rig, stop
 from tests.stateful.model import LEASE, SECOND, Job
 from tests.stateful.world import SINCE, WORKERS, World, span
 
-from kairos import verbs
+from kairos import operations
 from kairos.errors import Conflict, InvalidTransition
 from kairos.fsm.lifecycle import Status, Verb
 from kairos.testing import Clock
@@ -80,7 +80,7 @@ class Engine(World):
             ttl=None if ttl is None else ttl / SECOND,
             max_reaps=max_reaps,
         )
-        (job,) = self.do(self.rig.ask(verbs.enqueue_many([wanted])))
+        (job,) = self.do(self.rig.ask(operations.enqueue_many([wanted])))
         holder = self.model.holder(unique)
         assert job.is_new == (holder is None)
         if holder is not None:
@@ -96,12 +96,12 @@ class Engine(World):
         job = self.one(place)
         expected = self.model.signal(job, name, dedup)
         try:
-            answer = self.do(self.rig.ask(verbs.signal(job.id, name, dedup_key=dedup)))
+            answer = self.do(self.rig.ask(operations.signal(job.id, name, dedup_key=dedup)))
         except Conflict:
             answer = "finished"
         assert answer == expected
         if answer in ("woke", "delivered"):
-            new = self.do(self.rig.run("read_signals", job.id, None, None))[-1]["id"]
+            new = self.do(self.rig.run("read_signals", job.id))[-1]["id"]
             job.inbox[new] = name
             if job.status is Status.AWAITING_SIGNAL and name in job.awaits:
                 job.shown |= {new}  # it came after the deadline: that is what will wake the job
@@ -112,9 +112,9 @@ class Engine(World):
         job = self.one(place)
         if not job.is_live:
             with pytest.raises(InvalidTransition):
-                self.do(self.rig.ask(verbs.cancel(job.id)))
+                self.do(self.rig.ask(operations.cancel(job.id)))
             return
-        self.do(self.rig.ask(verbs.cancel(job.id)))
+        self.do(self.rig.ask(operations.cancel(job.id)))
         job.asked = True
         if job.status is not Status.EXECUTING:
             job.move(Status.CANCELLED)
@@ -124,11 +124,25 @@ class Engine(World):
     def run_now(self, place):
         job = self.one(place)
         if job.status is Status.RUNNABLE and job.eligible > self.model.now:
-            self.do(self.rig.ask(verbs.run_now(job.id)))
+            self.do(self.rig.ask(operations.run_now(job.id)))
             job.eligible = self.model.now
         else:
             with pytest.raises(InvalidTransition):
-                self.do(self.rig.ask(verbs.run_now(job.id)))
+                self.do(self.rig.ask(operations.run_now(job.id)))
+
+    @precondition(lambda self: self.model.jobs)
+    @rule(place=st.integers(0, 20), delay=st.integers(0, 5))
+    def snooze(self, place, delay):
+        job = self.one(place)
+        until = self.model.now + delay * SECOND
+        later = until > max(self.model.now, job.eligible) and (job.expires is None or until < job.expires)
+        snoozed = operations.move("snooze", job.id, delay=span(delay * SECOND))
+        if job.status is Status.RUNNABLE and later:
+            self.do(self.rig.ask(snoozed))
+            job.eligible = until
+        else:
+            with pytest.raises(InvalidTransition):
+                self.do(self.rig.ask(snoozed))
 
     # Workers
 
@@ -188,14 +202,10 @@ class Engine(World):
     @rule(worker=st.sampled_from(WORKERS))
     def renew(self, worker):
         mine = {claim.id: claim.lease for name, claim in self.claims if name == worker}
-        rows = self.do(self.rig.run("renew_leases", list(mine), list(mine.values()), span(LEASE)))
+        rows = self.do(self.rig.run("renew_leases", list(mine), list(mine.values()), span(LEASE), worker))
         for row in rows:
             job = self.model.jobs[row["id"]]
-            kept = (
-                job.status is Status.EXECUTING
-                and job.lease == mine[job.id]
-                and job.lease_until > self.model.now
-            )
+            kept = job.status is Status.EXECUTING and job.lease == mine[job.id]
             assert row["lost"] != kept
             if kept:
                 job.lease_until = self.model.now + LEASE

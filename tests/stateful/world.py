@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
+from tests.engine_statements import Hand, Rig
 from tests.interleavings.laws import hold
-from tests.rig import Hand, Rig
+from tests.shared_database import unguarded
 from tests.stateful.model import Job, Model
 
 from kairos.worker.claim import Claim
@@ -24,10 +25,13 @@ SINCE = """
 create or replace function since(at timestamptz) returns bigint language sql
   as $$ select (extract(epoch from at - timestamptz '2030-01-01Z') * 1000000)::bigint $$
 """
-EMPTY = """
-with past as (delete from kairos.history) delete from kairos.gen_durable;
-update kairos.clock set frozen_at = timestamptz '2030-01-01Z', shift = '0'
-"""
+EMPTY = (
+    unguarded(
+        "delete from kairos.signals; delete from kairos.logs; delete from kairos.history;"
+        "delete from kairos.gen_durable"
+    ),
+    "update kairos.clock set frozen_at = timestamptz '2030-01-01Z', shift = '0'",
+)
 
 
 class World(RuleBasedStateMachine):
@@ -39,7 +43,7 @@ class World(RuleBasedStateMachine):
         self.model = Model()
         self.claims: list[tuple[str, Claim]] = []  # the old ones too: zombies try again
         self.hands = {name: Hand(self.rig.store, name) for name in WORKERS}
-        for statement in EMPTY.split(";"):
+        for statement in EMPTY:
             self.do(self.rig.fetch(statement))
 
     def do(self, work: Any) -> Any:

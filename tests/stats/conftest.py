@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.boundaries.moment import Moment
-from tests.emptied import database, kept_database, quiet
+from tests.boundaries.frozen_time import Moment
+from tests.shared_database import database, kept_database, quiet
 
 from kairos import Kairos
 from kairos.testing import Clock

@@ -6,10 +6,10 @@ from collections import Counter
 from typing import Any
 
 from kairos.histogram import merged
-from kairos.store.pool import AsyncStore
+from kairos.operations.stats import Stats, series, stats
+from kairos.store.async_store import AsyncStore
 from kairos.store.query import drive
-from kairos.verbs.stats import Stats, series, stats
-from kairos.worker.tally import Tally
+from kairos.worker.stats_counter import StatsCounter
 
 NAMES = ("accepted", "started", "success", "failed", "expired", "cancelled", "retried")
 ENDS = ("success", "failed", "expired", "cancelled")
@@ -34,9 +34,9 @@ select 'started', date_trunc('minute', h.started_at at time zone 'UTC'), fsm, qu
 
 async def count(store: AsyncStore, times: int = 4) -> None:
     """As a worker's loop would, a few ticks long."""
-    tally = Tally(store)
+    counter = StatsCounter(store)
     for _ in range(times):
-        await tally.tick()
+        await counter.tick()
 
 
 async def now(store: AsyncStore, window: int = 3600) -> Stats:
@@ -48,7 +48,7 @@ async def slots(store: AsyncStore, **asked: Any) -> list[Any]:
 
 
 async def tallied(store: AsyncStore, grain: int = 60) -> Counter[tuple[Any, ...]]:
-    """What the tally says: (what, minute, action, queue) → how many."""
+    """What was counted: (what, minute, action, queue) → how many."""
     found: Counter[tuple[Any, ...]] = Counter()
     async with store.connection() as connection:
         for row in await connection.fetch(

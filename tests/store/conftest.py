@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
-from tests.emptied import database, kept_database
+from tests.shared_database import database, kept_database
+
+from kairos.testing.plugin import with_database
 
 __all__ = ["database", "kept_database"]
 
@@ -18,3 +21,12 @@ def connection(database: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(database) as connected:
         yield connected
         connected.rollback()
+
+
+@pytest.fixture
+def bare(kairos_admin: Any, kairos_server: str) -> Iterator[str]:
+    """The URL of a database without a Kairos schema."""
+    name = f"bare_{uuid4().hex[:12]}"
+    kairos_admin.execute(f"create database {name} strategy wal_log")
+    yield with_database(kairos_server, name)
+    kairos_admin.execute(f"drop database {name} with (force)")

@@ -34,6 +34,17 @@ from kairos.gen_durable, generate_series(1, 5) as n where id > 55000;
 insert into kairos.history (job_id, verb, from_state, to_state, step, attempt, at)
 select id, 'done', 'running', 'success', 'run', 0, now() from kairos.gen_durable where id <= 30000;
 
+-- What lists look for: a rare queue and action long ago, children, groups of errors, searchable arguments.
+set session_replication_role = replica;
+update kairos.gen_durable set queue = 'rare', fsm = 'rare' where id <= 20;
+update kairos.gen_durable set reply_to = 1 + id % 10, reply_name = 'ended' where id between 1000 and 5999;
+update kairos.gen_durable set retry_of = 1 + id % 10 where id between 3000 and 5999;
+update kairos.gen_durable set schedule = 'nightly' where id between 6000 and 9000;
+update kairos.gen_durable set search = array['email:' || id % 1000 || '@example.com'] where id between 9000 and 15000;
+update kairos.gen_durable set status = 'failed', error_code = 'ValueError', error_group = 'group ' || id % 50
+where id between 15000 and 18000;
+set session_replication_role = default;
+
 analyze kairos.gen_durable, kairos.signals, kairos.history;
 
 -- 20,000 requests by a few busy callers, about a few busy things, and one long ago of somebody else.

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.errors import CheckViolation, ForeignKeyViolation, UniqueViolation
-from tests.store.lives import BIRTH, PATHS, born, living, move, one
+from tests.store.stored_jobs import BIRTH, PATHS, born, living, move, one
 
 from kairos.fsm.lifecycle import TERMINAL_STATUSES, Status
 
@@ -131,6 +131,7 @@ def test_a_signal_belongs_to_a_job_and_goes_with_it(connection: Connection) -> N
     connection.execute(send, [job, "once"])
     with pytest.raises(UniqueViolation), connection.transaction():
         connection.execute(send, [job, "once"])
+    move(connection, job, Status.CANCELLED)
     connection.execute("delete from kairos.gen_durable")
     assert one(connection, "select count(*) from kairos.signals") == 0
 

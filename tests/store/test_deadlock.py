@@ -8,10 +8,11 @@ from typing import Any
 import asyncpg
 import psycopg
 import pytest
-from tests.rig import call
+from tests.engine_statements import call
 
 from kairos import Kairos, SyncKairos
-from kairos.verbs import enqueue_many, insert
+from kairos.operations import enqueue_many, insert
+from kairos.store.query import statements
 
 BLOCKED = (
     "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
@@ -46,7 +47,7 @@ async def test_the_victim_of_a_deadlock_tries_again(database: str, kind: Any) ->
 
     other = await asyncpg.connect(database, server_settings={"deadlock_timeout": "1min"})
     async with other.transaction():
-        sql = app.on(other)._sql["insert_jobs"]
+        sql = statements("kairos")["insert_jobs"]
         await other.fetch(sql, *insert(batch("b")).params)
         victim = asyncio.create_task(ask_async() if kind is Kairos else asyncio.to_thread(ask))
         await blocked(database)

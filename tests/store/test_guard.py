@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from tests.store.lives import BIRTH, born, living, move, one, refused
+from tests.store.stored_jobs import BIRTH, born, living, move, one, refused
 
 from kairos.fsm.lifecycle import TERMINAL_STATUSES, Status, stored_pairs
 
@@ -57,7 +57,12 @@ def test_a_settled_row_never_changes_again(connection: Connection, status: Statu
     for name, kind in columns:
         if kind == "USER-DEFINED":
             continue  # the status itself: every pair is tried above
-        listed = {"unique_scope": "'{done}'", "tags": "'{other}'", "redact": "'{other}'"}
+        listed = {
+            "unique_scope": "'{done}'",
+            "tags": "'{other}'",
+            "redact": "'{other}'",
+            "search": "'{other}'",
+        }
         value = listed.get(name, other[kind].format(name))
         error = refused(connection, f"update kairos.gen_durable set {name} = {value} where id = %s", job)
         # A CHECK may speak before the guard does: what matters is that the row stands.
@@ -85,6 +90,23 @@ def test_a_settled_row_can_be_deleted_by_retention_but_not_taken_back(connection
     back = "update kairos.gen_durable set status = 'runnable', completed_at = null where id = %s"
     assert refused(connection, back, job).sqlstate == REFUSED
     assert connection.execute("delete from kairos.gen_durable where id = %s", [job]).rowcount == 1
+
+
+def test_a_lease_is_never_lowered(connection: Connection) -> None:
+    job = living(connection, Status.EXECUTING)
+    connection.execute("update kairos.gen_durable set lease = 7 where id = %s", [job])
+    error = refused(connection, "update kairos.gen_durable set lease = 6 where id = %s", job)
+    assert error.sqlstate == REFUSED
+    assert f"the lease of job {job} cannot go from 7 back to 6" in str(error)
+    connection.execute("update kairos.gen_durable set lease = 7 where id = %s", [job])
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status not in TERMINAL_STATUSES])
+def test_a_job_that_has_not_ended_cannot_be_deleted(connection: Connection, status: Status) -> None:
+    job = living(connection, status)
+    error = refused(connection, "delete from kairos.gen_durable where id = %s", job)
+    assert error.sqlstate == REFUSED
+    assert f"job {job} cannot be deleted while it is {status}" in str(error)
 
 
 def test_history_is_append_only(connection: Connection) -> None:

@@ -4,50 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+import time
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import psycopg
 import pytest
+from tests.store.old_databases import ask, files
 
 from kairos import Kairos, SyncKairos
 from kairos.config import Settings
 from kairos.errors import ConfigError, MigrationBlocked, SchemaMismatch
-from kairos.store import migrate
-from kairos.store.blocking import SyncStore
+from kairos.store import migrate, migration_files, migration_runner
+from kairos.store.sync_store import SyncStore
 from kairos.testing import drain
-from kairos.testing.plugin import with_database
 
-ALL = [each.name for each in migrate.migrations()]
+NUMBERED = [each.name for each in migrate.migrations()]
+ALL = [*NUMBERED, migrate.GUARD, migrate.INTERFACE]
 NEWEST = migrate.wanted_version()
-
-
-@pytest.fixture
-def bare(kairos_admin: Any, kairos_server: str) -> Iterator[str]:
-    """The URL of a database that Kairos has never seen."""
-    name = f"bare_{uuid4().hex[:12]}"
-    kairos_admin.execute(f"create database {name} strategy wal_log")
-    yield with_database(kairos_server, name)
-    kairos_admin.execute(f"drop database {name} with (force)")
-
-
-def ask(url: str, sql: str) -> Any:
-    with psycopg.connect(url, autocommit=True) as connection:
-        cursor = connection.execute(sql)
-        return cursor.fetchall() if cursor.description else None
-
-
-def test_the_files_are_numbered_without_a_gap() -> None:
-    assert [each.version for each in migrate.migrations()] == list(range(1, len(ALL) + 1))
+ONE_BEFORE = migrate.migrations()[-2].version
 
 
 async def test_a_bare_database_is_brought_up_once_and_then_left_alone(bare: str) -> None:
     app = Kairos(bare)
     assert await app.migrate() == ALL
     assert await app.migrate() == []
-    assert [row[0] for row in ask(bare, "select name from kairos.migrations order by version")] == ALL
+    assert [row[0] for row in ask(bare, "select name from kairos.migrations order by version")] == NUMBERED
     async with app:
         assert await app.migrate() == []
     with SyncKairos(bare) as sync:
@@ -64,38 +47,51 @@ def test_what_other_threads_commit_meanwhile_is_not_in_its_transaction(
     bare: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used: list[object] = []
-    monkeypatch.setattr(migrate, "migrate_sync", lambda connection, *_, **__: used.append(connection) or [])
     store = SyncStore(bare, Settings())
     shared = store.open()
+    connect = store.connect_for_migration
+    monkeypatch.setattr(store, "connect_for_migration", lambda: used.append(connect()) or used[-1])
     store.migrate()
-    assert used and used[0] is not shared and used[0].closed and not shared.closed
+    assert len(used) == 2 and shared not in used and all(each.closed for each in used) and not shared.closed
     store.close()
 
 
 async def test_of_several_migrators_at_once_each_migration_is_done_by_one_and_none_fails(bare: str) -> None:
     done = await asyncio.gather(*(Kairos(bare).migrate() for _ in range(4)))
-    assert sorted(name for each in done for name in each) == ALL
+    assert sorted(name for each in done for name in each) == ALL, (
+        "the guard and the SQL interface are two of them"
+    )
 
 
-async def test_an_older_schema_gets_only_what_it_lacks(bare: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = migrate.migrations
-    with monkeypatch.context() as past:
-        past.setattr(migrate, "migrations", lambda schema="kairos": whole(schema)[:1])
-        assert await Kairos(bare).migrate() == ALL[:1]
-    assert await Kairos(bare).migrate() == ALL[1:]
-
-
-async def test_a_migration_that_fails_leaves_nothing_of_itself_and_all_before_it(
-    bare: str, monkeypatch: pytest.MonkeyPatch
+async def test_an_older_schema_gets_only_what_it_lacks(
+    bare: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = migrate.Migration(99, "0099_broken", "create table kairos.half (); select 1 / 0")
-    whole = migrate.migrations
+    with monkeypatch.context() as past:
+        past.setattr(migration_files, "FOLDER", files(tmp_path, upto=4))
+        assert await Kairos(bare).migrate() == [*ALL[:4], migrate.GUARD]
+    assert await Kairos(bare).migrate() == [*NUMBERED[4:], migrate.INTERFACE]
+
+
+async def test_a_step_that_fails_leaves_nothing_of_itself_and_all_before_it(
+    bare: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as future:
-        future.setattr(migrate, "migrations", lambda schema="kairos": (*whole(schema), broken))
+        broken = "create table kairos.half (); select 1 / 0"
+        future.setattr(migration_files, "FOLDER", files(tmp_path, m9999_broken=broken))
         with pytest.raises(Exception, match="division by zero"):
             await Kairos(bare).migrate()
     assert ask(bare, "select to_regclass('kairos.half')") == [(None,)]
-    assert await Kairos(bare).migrate() == []
+    assert await Kairos(bare).migrate() == [migrate.GUARD, migrate.INTERFACE]
+    async with Kairos(bare):
+        pass
+
+
+# A later migration, of code that this one does not know, that removed something.
+LATER = f"""
+insert into kairos.migrations values ({NEWEST + 1}, 'later');
+insert into kairos.migration_steps (version, step, name, checksum, breaks_before)
+values ({NEWEST + 1}, 1, 'remove', '', {NEWEST + 1})
+"""
 
 
 @pytest.mark.parametrize(
@@ -105,11 +101,16 @@ async def test_a_migration_that_fails_leaves_nothing_of_itself_and_all_before_it
         ("delete from kairos.migrations", "The database has no Kairos schema yet: run `kairos migrate`."),
         (
             f"delete from kairos.migrations where version = {NEWEST}",
-            f"The schema is at version {NEWEST - 1} and this Kairos needs {NEWEST}: run `kairos migrate`.",
+            f"The schema is at version {ONE_BEFORE} and this Kairos needs {NEWEST}: run `kairos migrate`.",
         ),
         (
-            f"insert into kairos.migrations values ({NEWEST + 1}, 'later')",
-            f"The schema is at version {NEWEST + 1}, newer than the {NEWEST} this Kairos knows: upgrade Kairos.",
+            LATER,
+            f"The schema is at version {NEWEST + 1}, newer than the {NEWEST} this Kairos knows, and no longer has all "
+            "that it uses: upgrade Kairos.",
+        ),
+        (
+            "delete from kairos.guards",
+            "The lifecycle of this Kairos is not in the database's guard yet: run `kairos migrate`.",
         ),
     ],
 )
@@ -124,7 +125,7 @@ async def test_code_and_schema_that_do_not_fit_are_refused_with_what_to_do(
 
 
 async def test_a_newer_schema_is_never_migrated_back(kairos_database: str) -> None:
-    ask(kairos_database, f"insert into kairos.migrations values ({NEWEST + 1}, 'later')")
+    ask(kairos_database, LATER)
     with pytest.raises(SchemaMismatch, match="upgrade Kairos"):
         await Kairos(kairos_database).migrate()
     with pytest.raises(SchemaMismatch, match="upgrade Kairos"):
@@ -165,18 +166,17 @@ async def test_two_schemas_in_one_database_do_not_see_each_other(bare: str) -> N
 
 
 @pytest.fixture
-def waiting(monkeypatch: pytest.MonkeyPatch) -> migrate.Migration:
+def waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """One more migration, which needs a table for itself; the tries are short."""
-    more = migrate.Migration(NEWEST + 1, "more", "alter table kairos.queues add column more int")
-    whole = migrate.migrations
-    monkeypatch.setattr(migrate, "migrations", lambda schema="kairos": (*whole(schema), more))
-    monkeypatch.setattr(migrate, "LOCK_TIMEOUT", timedelta(milliseconds=50))
+    more = "alter table kairos.queues add column more int"
+    monkeypatch.setattr(migration_files, "FOLDER", files(tmp_path, m9999_more=more))
+    monkeypatch.setattr(migration_runner, "LOCK_TIMEOUT", timedelta(milliseconds=50))
     monkeypatch.setattr(migrate, "PAUSES", (0.01, 0.01))
-    return more
+    return "9999_more"
 
 
 def holder(url: str) -> psycopg.Connection[Any]:
-    """Somebody who read a table and then went to lunch."""
+    """A transaction that read a table and is left open."""
     connection = psycopg.connect(url, application_name="lunch")
     connection.execute("select * from kairos.queues")
     return connection
@@ -184,7 +184,7 @@ def holder(url: str) -> psycopg.Connection[Any]:
 
 @pytest.mark.parametrize("app", [Kairos, SyncKairos], ids=["async", "sync"])
 async def test_a_migration_that_is_kept_waiting_gives_up_and_names_who_is_in_its_way(
-    kairos_database: str, waiting: migrate.Migration, app: Any
+    kairos_database: str, waiting: str, app: Any
 ) -> None:
     with holder(kairos_database) as blocking:
         with pytest.raises(MigrationBlocked) as blocked:
@@ -193,11 +193,11 @@ async def test_a_migration_that_is_kept_waiting_gives_up_and_names_who_is_in_its
         assert f"pid {pid} (lunch, idle in transaction), on queues, open for " in blocked.value.message
         assert f"`select pg_terminate_backend({pid})`" in blocked.value.message
     assert ask(kairos_database, "select max(version) from kairos.migrations") == [(NEWEST,)]
-    assert await Kairos(kairos_database).migrate() == [waiting.name]
+    assert await Kairos(kairos_database).migrate() == [waiting]
 
 
 async def test_nobody_waits_behind_a_migration_that_waits(
-    kairos_database: str, waiting: migrate.Migration, monkeypatch: pytest.MonkeyPatch
+    kairos_database: str, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         migrate, "PAUSES", (60.0,)
@@ -214,33 +214,37 @@ async def test_nobody_waits_behind_a_migration_that_waits(
 
 
 def test_a_migration_goes_on_once_the_way_is_free(
-    kairos_database: str, waiting: migrate.Migration, monkeypatch: pytest.MonkeyPatch
+    kairos_database: str, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(migrate, "PAUSES", (0.05,) * 1000)
     tried = threading.Event()
-    slept = migrate.time.sleep
-    monkeypatch.setattr(migrate.time, "sleep", lambda seconds: (tried.set(), slept(seconds)))
+    slept = time.sleep
+    monkeypatch.setattr(time, "sleep", lambda seconds: (tried.set(), slept(seconds)))
     blocking = holder(kairos_database)
     leaving = threading.Thread(target=lambda: (tried.wait(60), blocking.close()))
     leaving.start()
-    assert SyncKairos(kairos_database).migrate() == [waiting.name]
+    assert SyncKairos(kairos_database).migrate() == [waiting]
     leaving.join()
 
 
-async def test_a_migrator_waits_for_another_however_long_that_takes(
-    kairos_database: str, waiting: migrate.Migration
+async def test_a_migrator_waits_for_another_without_a_snapshot_in_its_way(
+    kairos_database: str, waiting: str
 ) -> None:
     with psycopg.connect(kairos_database) as other:
-        other.execute(f"select pg_advisory_xact_lock({migrate._LOCK})".encode())
+        other.execute(f"select pg_advisory_xact_lock({migration_runner.MUTEX})".encode())
         migrating = asyncio.create_task(Kairos(kairos_database).migrate())
-        queued = "select count(*) from pg_locks where locktype = 'advisory' and not granted and database = "
-        while not ask(
-            kairos_database, f"{queued}(select oid from pg_database where datname = current_database())"
-        )[0][0]:
+        refused = (
+            "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle'"
+        )
+        while not ask(kairos_database, f"{refused} and query = 'rollback'")[0][0]:
             await asyncio.sleep(0.01)
-        await asyncio.sleep(3 * migrate.LOCK_TIMEOUT.total_seconds())
+        waiting_lock = (
+            "select count(*) from pg_locks l join pg_database d on d.oid = l.database"
+            " where d.datname = current_database() and l.locktype = 'advisory' and not l.granted"
+        )
+        assert ask(kairos_database, waiting_lock) == [(0,)]
         assert not migrating.done()
-    assert await migrating == [waiting.name]
+    assert await migrating == [waiting]
 
 
 async def test_the_retention_of_the_audit_log_is_put_into_the_database_by_a_migration(

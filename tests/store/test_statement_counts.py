@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from tests.rig import Hand, done
+from tests.engine_statements import Hand, done
 
 from kairos import Await, Context, Kairos, step
-from kairos.store.pool import AsyncStore
+from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
 from kairos.testing import drain
 
 # A hint to workers, sent out of band and coalesced: never part of what a caller waits for.
-HINTS = {"notify_queues"}
+NOTIFICATIONS = {"notify_queues"}
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     real = AsyncStore.on
 
     async def counted(store: AsyncStore, connection: Any, query: Query) -> Any:
-        if query.name not in HINTS:
+        if query.name not in NOTIFICATIONS:
             names.append(query.name)
         return await real(store, connection, query)
 
@@ -56,14 +56,14 @@ async def test_each_verb_of_a_client_costs_what_it_should(app: Kairos, sent: lis
     await drain(app)
     job = await nothing.options(delay=60, unique="u").enqueue()
     asked = {
-        "plain enqueue": (lambda: nothing.enqueue(), ["insert_jobs"]),
+        "plain enqueue": (lambda: nothing.enqueue(), ["insert_alike_jobs"]),
         "enqueue with everything": (
             lambda: nothing.options(key="k", unique="v", tags=["t"], ttl=5, priority=1).enqueue(),
             ["insert_jobs"],
         ),
         "a thousand at once": (
             lambda: app.enqueue_many(nothing.call(n) for n in range(1000)),
-            ["insert_jobs"],
+            ["insert_alike_jobs"],
         ),
         "none at all": (lambda: app.enqueue_many([]), []),
         "a taken key": (
@@ -89,7 +89,7 @@ async def test_each_verb_of_a_client_costs_what_it_should(app: Kairos, sent: lis
         ({}, ["pick_jobs"], 1),
         (
             {"key": "k{}"},
-            ["pick_jobs", "lock_keys", "pick_keyed"],
+            ["pick_jobs", "try_lock_keys", "pick_keyed"],
             3,
         ),  # and the keys are opened again, by two
     ],

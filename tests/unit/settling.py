@@ -41,7 +41,7 @@ async def send(user: int) -> None: ...
 
 def claim(at: str = "charge", **changes: Any) -> Claim:
     known = {"queue": "default", "id": 7, "lease": 3, "version": 1, "state": "{}", "attempt": 0}
-    values = known | {"action": "order", "step": at, "timed_out": (), "inbox": ()} | changes
+    values = known | {"action": "order", "step": at, "awaits": ()} | changes
     return Claim(**{name: values.get(name) for name in inspect.signature(Claim).parameters})
 
 

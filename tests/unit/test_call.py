@@ -80,9 +80,9 @@ def test_numbers_are_taken_up_to_their_limits_and_not_past_them(
 
 
 def test_an_unknown_option_is_refused() -> None:
-    with pytest.raises(BadArguments, match="no such option"):
+    with pytest.raises(BadArguments, match="There is no option"):
         send.options(colour="red")
-    with pytest.raises(BadArguments, match="no such option"):
+    with pytest.raises(BadArguments, match="There is no option"):
         send.options(delay_by=timedelta(5))
 
 

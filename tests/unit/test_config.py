@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kairos import Kairos
+from kairos.api.settings import ServiceSettings, load_service
 from kairos.config import Settings, load
 from kairos.errors import ConfigError
 
@@ -78,3 +80,57 @@ def test_a_file_that_is_not_understood_is_refused(tmp_path: Path, content: str, 
     (tmp_path / "kairos.toml").write_text(content)
     with pytest.raises(ConfigError, match=said):
         load({})
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("KAIROS_DATABSE_URL", "KAIROS_DATABASE_URL"), ("KAIROS_POOLSIZE", "KAIROS_POOL_SIZE")],
+)
+def test_a_misspelled_variable_is_refused_with_the_one_that_was_meant(
+    name: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "x")
+    with pytest.raises(ConfigError, match=f"^The environment has {name}, .* Did you mean '{meant}'\\?$"):
+        Kairos()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("KAIROS_PORT", "tcp://10.0.0.7:8765"),
+        ("KAIROS_SERVICE_HOST", "10.0.0.7"),
+        ("KAIROS_DB_SERVICE_PORT_PSQL", "5432"),
+        ("KAIROS_DB_PORT_5432_TCP_ADDR", "10.0.0.7"),
+    ],
+)
+def test_what_kubernetes_sets_for_a_service_called_kairos_is_no_mistake(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert load({}) == Settings()
+    assert load_service() == ServiceSettings()
+
+
+def test_every_variable_of_the_service_is_known_to_the_app(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in sorted(
+        {each.name for each in fields(ServiceSettings)} - {"open", "session_idle", "session_age"}
+    ):
+        monkeypatch.setenv(f"KAIROS_{name.upper()}", "1")
+    assert load({}) == Settings()
+
+
+def test_a_misspelled_argument_is_refused_with_the_one_that_was_meant() -> None:
+    with pytest.raises(ConfigError, match=r"no setting 'pool_sise'\. Did you mean 'pool_size'\?$"):
+        Kairos(pool_sise=3)
+
+
+def test_the_embedded_database_is_found_in_the_folders_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".kairos" / "postgres").mkdir(parents=True)
+    (tmp_path / "src" / "shop").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "src" / "shop")
+    assert load({}).data == tmp_path / ".kairos"
+    (tmp_path / "src" / ".kairos" / "postgres").mkdir(parents=True)
+    assert load({}).data == tmp_path / "src" / ".kairos"
+    assert load({"data": "own"}).data == Path("own")

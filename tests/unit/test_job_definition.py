@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel, Field
 
 from kairos import Backoff, Context, Kairos
 from kairos.errors import BadArguments, BadDefinition, BadRequest, BadValue
@@ -116,3 +116,30 @@ def test_wrong_arguments_are_refused_with_the_field_named(
     with pytest.raises(error) as refused:
         job(send).first_state(arguments)
     assert refused.value.field == field
+
+
+class Lenient(BaseModel):
+    number: int
+
+
+def test_only_arguments_of_plain_types_are_written_without_comparing_their_types_again() -> None:
+    def plain(
+        ctx: Context, config: int, names: list[str], rates: dict[str, float], note: str | None = None
+    ) -> None: ...
+    def with_model(each: Lenient) -> None: ...
+    def with_validator(number: Annotated[int, AfterValidator(str)]) -> None: ...
+    def with_factory(number: Annotated[int, Field(default_factory=str)]) -> None: ...
+
+    assert job(plain).exact
+    for other in (with_model, with_validator, with_factory):
+        assert not job(other).exact
+
+
+def test_a_value_that_is_not_of_its_declared_type_is_refused() -> None:
+    def with_model(each: Lenient) -> None: ...
+    def with_validator(number: Annotated[int, AfterValidator(str)]) -> None: ...
+
+    with pytest.raises(BadValue, match="state"):
+        job(with_model).first_state({"each": Lenient.model_construct(number="seven")})
+    with pytest.raises(BadValue, match="state"):
+        job(with_validator).first_state({"number": 7})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from kairos import JobState, can_transition
@@ -15,12 +13,9 @@ from kairos.fsm.lifecycle import (
     TERMINAL,
     TERMINAL_STATUSES,
     TRANSITIONS,
-    By,
     Status,
     Verb,
-    can,
     stored_pairs,
-    verbs_for,
 )
 from kairos.fsm.spec import Edge, Spec
 
@@ -41,6 +36,7 @@ wake    waiting                    pending   sender
 timeout waiting                    pending   sweeper
 cancel  scheduled,pending,waiting  cancelled client
 run_now scheduled                  pending   client
+snooze  scheduled,pending          scheduled client
 expire  scheduled,pending          expired   sweeper
 """
 ROWS = [line.split() for line in DESIGN.split("\n") if line]
@@ -96,31 +92,6 @@ def test_the_stored_pairs_are_the_table_seen_through_the_stored_status() -> None
     }
     assert set(stored_pairs()) == wanted
     assert len(stored_pairs()) == len(wanted) == 10
-
-
-@pytest.mark.parametrize(
-    ("state", "asked"),
-    [
-        ("scheduled", ("cancel", "run_now", "signal")),
-        ("pending", ("cancel", "signal")),
-        ("running", ("cancel", "signal")),
-        ("waiting", ("cancel", "signal")),
-        ("success", ("retry",)),
-        ("failed", ("retry",)),
-        ("cancelled", ("retry",)),
-        ("expired", ("retry",)),
-    ],
-)
-def test_what_a_person_may_ask_for_follows_from_the_state(state: str, asked: tuple[str, ...]) -> None:
-    assert can(state) == asked
-
-
-def test_each_party_has_its_own_verbs() -> None:
-    assert verbs_for("pending", By.WORKER) == (Verb.PICK,)
-    assert verbs_for("running", By.REAPER) == (Verb.REAP,)
-    assert verbs_for("waiting", By.SENDER) == (Verb.WAKE,)
-    assert verbs_for("scheduled", By.SWEEPER) == (Verb.EXPIRE,)
-    assert not any(verbs_for(state, by) for state, by in itertools.product(TERMINAL, By))
 
 
 def test_a_spec_tells_what_is_wrong_with_it() -> None:

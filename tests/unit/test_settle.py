@@ -123,7 +123,7 @@ def test_children_are_born_by_the_commit_and_reply_to_their_parent() -> None:
 def test_a_failed_step_has_no_children(returned: Any) -> None:
     asked = ctx()
     asked.spawn(send.call(1))
-    assert decide(returned, ctx=asked).children == []
+    assert not decide(returned, ctx=asked).children
 
 
 @pytest.mark.parametrize("wrong", [send, 5, None])
@@ -153,4 +153,4 @@ def test_a_job_handed_back_counts_no_attempt_and_says_why() -> None:
 
 def test_a_step_that_honoured_a_cancel_is_a_yield() -> None:
     made = cancelled(claim())
-    assert (made.verb, made.status, made.consumed) == (Verb.YIELD, Status.CANCELLED, [])
+    assert (made.verb, made.status, tuple(made.consumed)) == (Verb.YIELD, Status.CANCELLED, ())

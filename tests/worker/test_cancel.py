@@ -125,6 +125,29 @@ OUTCOMES: dict[str, Any] = {
 }
 
 
+async def test_a_forged_notification_cancels_no_job_and_ends_no_worker(app):
+    """Whoever is connected to the database may notify, and another schema has a job of the same number."""
+    go_on = asyncio.Event()
+
+    @app.job
+    async def patient() -> str:
+        await go_on.wait()
+        return "unharmed"
+
+    async with working(app) as worker:
+        job, asked = await patient.enqueue(), await patient.enqueue()
+        for each in (job, asked):
+            await reaches(app, each.id, "running")
+        for payload in (str(job.id), "9" * 5000, "-1", "no number", ""):
+            await fetch(app, "select pg_notify('kairos_cancel', $1)", payload)
+            await fetch(app, "select pg_notify('kairos', $1)", payload)
+        await app.cancel(asked.id)  # its notification comes after those
+        assert (await ended(app, asked.id)).state == "cancelled"
+        assert not worker.executor.running[job.id].ctx.cancel_requested
+        go_on.set()
+        assert (await ended(app, job.id)).output == "unharmed"
+
+
 async def test_a_request_turns_every_outcome_that_would_go_on_into_the_end_and_leaves_the_others(app):
     spawned = []
 
@@ -186,7 +209,7 @@ async def test_a_finished_job_cannot_be_cancelled_and_says_what_it_is(app):
     async with app:
         job = await quick.enqueue()
         await drain(app)
-        with pytest.raises(InvalidTransition, match="is success and cannot become cancelled"):
+        with pytest.raises(InvalidTransition, match="is success and cannot be cancelled"):
             await app.cancel(job.id)
         assert (await app.get(job.id)).output == 1
 
@@ -206,7 +229,7 @@ async def test_a_waiting_job_is_cancelled_at_once(app):
 
 
 async def test_a_step_that_will_not_end_does_not_keep_its_worker_from_leaving(app, monkeypatch):
-    monkeypatch.setattr("kairos.worker.executor._LAST_WORDS", 0.1)
+    monkeypatch.setattr("kairos.worker.executor.CANCELLED_WITHIN", 0.1)
     started, enough = asyncio.Event(), asyncio.Event()
 
     @app.job

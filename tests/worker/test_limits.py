@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.worker.world import PATIENCE, ended, fetch, until, verbs, working
+from tests.worker.world import TIMEOUT, ended, fetch, until, verbs, working
 
 from kairos import Await, Backoff, Context, Done, Next, step
 from kairos.errors import ConfigError
@@ -84,7 +84,8 @@ async def test_a_queue_with_a_limit_over_all_workers_never_runs_more_with_three_
 
     async with app, AsyncExitStack() as stack:
         await app.limit("default", concurrency=3)
-        await app.store._pool.execute(COUNT_AT_EACH_PICK)
+        async with app.store.connection() as connection:
+            await connection.execute(COUNT_AT_EACH_PICK)
         jobs = await app.enqueue_many([work.call() for _ in range(45)])
         for _ in range(3):
             await stack.enter_async_context(app.worker(concurrency=10, poll=0.05))
@@ -170,7 +171,7 @@ async def test_progress_is_seen_while_the_step_runs_and_a_bad_one_is_the_error_o
     def thread(ctx: Context) -> None:
         for done in range(1, 1001):
             ctx.progress(done, 1000)
-        asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(PATIENCE)
+        asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(TIMEOUT)
 
     @app.job
     async def wrong(ctx: Context, how: str) -> None:
@@ -298,7 +299,7 @@ async def test_an_instant_further_than_any_interval_ends_no_loop(app):
         assert [row["wait"] for row in await app.store.run(Query("next_due", (["default"],)))] == [
             timedelta(1)
         ]
-        assert (await app.store.run(Query("agenda")))[0]["expire"] == timedelta(1)
+        assert (await app.store.run(Query("next_deadlines")))[0]["expire"] == timedelta(1)
         assert (await ended(app, (await work.enqueue()).id)).state == "success"
 
 

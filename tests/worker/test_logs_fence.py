@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.rig import Rig, done, go, rig
+from tests.engine_statements import Rig, done, go, rig
 
 from kairos.store.query import Query
 from kairos.worker.claim import Claim
-from kairos.worker.lines import Line, write_query
+from kairos.worker.log_buffer import Line, write_query
 
 _numbers = iter(range(1, 10**9))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import timedelta
@@ -10,17 +12,17 @@ from typing import Any
 
 import asyncpg
 import pytest
-import structlog.testing
-from tests.rig import Rig, rig
+from tests.captured_logs import capture_logs
+from tests.engine_statements import Rig, rig
 from tests.worker.world import ended, fetch, until, working
 
 from kairos import Context, Kairos
-from kairos.store.pool import AsyncStore
-from kairos.worker import scribe
-from kairos.worker.capture import captured
+from kairos.logger import Logger
+from kairos.store.async_store import AsyncStore
+from kairos.worker import log_writer
 from kairos.worker.claim import Claim
-from kairos.worker.logs import Log
-from kairos.worker.scribe import Scribe
+from kairos.worker.log_writer import LogWriter
+from kairos.worker.stdout_capture import capture_output
 
 
 @pytest.fixture
@@ -29,8 +31,8 @@ async def world(database: str) -> AsyncIterator[Rig]:
         yield world
 
 
-def writer(world: Rig) -> Scribe:
-    return Scribe(world.store, "w1", timedelta(seconds=100))
+def writer(world: Rig) -> LogWriter:
+    return LogWriter(world.store, "w1", timedelta(seconds=100))
 
 
 async def picked(world: Rig, jobs: int = 1) -> list[Claim]:
@@ -39,9 +41,9 @@ async def picked(world: Rig, jobs: int = 1) -> list[Claim]:
     return await world.worker("w1").pick()
 
 
-def say(scribe: Scribe, claim: Claim, *lines: str) -> None:
+def say(log_writer: LogWriter, claim: Claim, *lines: str) -> None:
     for line in lines:
-        scribe.say(claim.id, claim.lease, "run", 0, "info", line, None, None)
+        log_writer.add(claim.id, claim.lease, "run", 0, "info", line, None, None)
 
 
 async def kept(world: Rig, claim: Claim) -> list[str]:
@@ -55,12 +57,12 @@ async def test_a_captured_step_whose_lines_were_dropped_does_not_hang(
     world: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the worker logs about that must not come back as a line of the step: it would wait for itself."""
-    monkeypatch.setattr(scribe, "MAX_LINES", 1)
+    monkeypatch.setattr(log_writer, "MAX_LINES", 1)
     (claim,) = await picked(world)
     hand, made_room, room = writer(world), threading.Event(), threading.Event()
 
     def step() -> None:
-        with captured(lambda stream, line: say(hand, claim, line)):
+        with capture_output(lambda stream, line: say(hand, claim, line)):
             print("kept")
             print("dropped")
             room.set()
@@ -70,7 +72,7 @@ async def test_a_captured_step_whose_lines_were_dropped_does_not_hang(
     thread = threading.Thread(target=step, daemon=True)
     thread.start()
     await asyncio.to_thread(room.wait, 20)
-    monkeypatch.setattr(scribe, "MAX_LINES", 100)
+    monkeypatch.setattr(log_writer, "MAX_LINES", 100)
     made_room.set()
     await asyncio.to_thread(thread.join, 5)
     assert not thread.is_alive()
@@ -82,30 +84,30 @@ async def test_a_captured_step_whose_lines_were_dropped_does_not_hang(
     ]
 
 
-def test_what_the_worker_logs_is_not_what_the_step_prints(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_worker_logs_is_not_what_the_step_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
-    with captured(lambda stream, line: heard.append(line)):
-        Log("kairos.worker").error("the worker's own")
+    with capture_output(lambda stream, line: heard.append(line)):
+        monkeypatch.setattr(logging.getLogger("kairos"), "handlers", [logging.StreamHandler(sys.stderr)])
+        Logger("kairos.worker").error("the worker's own")
         print("the step's")
     assert heard == ["the step's"]
-    assert "the worker's own" in capsys.readouterr().out
 
 
 async def test_drops_are_told_at_once_and_then_not_in_a_storm(
     world: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scribe, "MAX_LINES", 1)
+    monkeypatch.setattr(log_writer, "MAX_LINES", 1)
     (claim,) = await picked(world)
     hand = writer(world)
-    with structlog.testing.capture_logs() as told:
+    with capture_logs() as told:
         for _ in range(10):
             say(hand, claim, "kept", "dropped", "dropped")
-            while hand.left():
+            while hand.unwritten_lines():
                 await hand.flush()
-        first = [each["lines"] for each in told if each["event"] == "lines were dropped"]
+        first = [each["lines"] for each in told if each["event"] == "log lines were dropped"]
         await hand.drained()
     assert first == [2]
-    assert [each["lines"] for each in told if each["event"] == "lines were dropped"] == [2, 18]
+    assert [each["lines"] for each in told if each["event"] == "log lines were dropped"] == [2, 18]
 
 
 # One job and the others
@@ -116,7 +118,7 @@ async def test_a_job_that_talks_much_does_not_hold_up_the_outcome_of_another(wor
     hand, committed = writer(world), list[str]()
     say(hand, chatty, *map(str, range(9000)))
     say(hand, brief, "one line")
-    hand.before(brief.id, lambda: committed.append("outcome"))
+    hand.commit_after_lines(brief.id, brief.lease, lambda _: committed.append("outcome"))
     await hand.flush()
     assert committed == ["outcome"]
     assert await kept(world, brief) == ["one line"]
@@ -131,7 +133,7 @@ async def test_jobs_that_all_talk_much_take_turns(world: Rig) -> None:
     await hand.flush()
     counts = [len(await kept(world, claim)) for claim in claims]
     assert min(counts) >= 500
-    while hand.left():
+    while hand.unwritten_lines():
         await hand.flush()
     for claim in claims:
         assert await kept(world, claim) == list(map(str, range(3000)))
@@ -197,17 +199,19 @@ async def test_lines_lent_to_a_commit_are_forgotten_only_where_it_wrote_them(wor
     (claim,) = await picked(world)
     hand = writer(world)
     say(hand, claim, "kept")
-    lent = await hand.lend(claim.id)
-    hand.take_back(claim.id, lent, [{"id": claim.id, "lease": claim.lease, "answer": "busy"}])
-    assert (hand.left(), hand.written) == (1, 0)
-    lent = await hand.lend(claim.id)
-    hand.take_back(claim.id, lent, await world.store.run(hand.query(lent)))
-    assert (hand.left(), hand.written) == (0, 1)
+    reserved = await hand.reserve(claim.id)
+    hand.release(claim.id, reserved, [{"id": claim.id, "lease": claim.lease, "answer": "busy"}])
+    assert (hand.unwritten_lines(), hand.written) == (1, 0)
+    reserved = await hand.reserve(claim.id)
+    hand.release(claim.id, reserved, await world.store.run(hand.query(reserved)))
+    assert (hand.unwritten_lines(), hand.written) == (0, 1)
 
 
-async def test_lines_of_two_threads_are_numbered_in_the_order_in_which_they_wait(world: Rig) -> None:
+async def test_lines_of_two_threads_are_numbered_in_the_order_in_which_they_wait(
+    world: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (claim,) = await picked(world)
-    hand, drawn, overtaken = writer(world), threading.Event(), threading.Event()
+    drawn, overtaken = threading.Event(), threading.Event()
 
     class Slow:
         """The first to draw a number is held up until another has been through, where that can happen."""
@@ -222,7 +226,8 @@ async def test_lines_of_two_threads_are_numbered_in_the_order_in_which_they_wait
                 overtaken.wait(0.5)
             return number
 
-    hand._numbers = Slow()  # type: ignore[assignment]
+    monkeypatch.setattr(log_writer, "count", lambda first: Slow())
+    hand = writer(world)
     first = threading.Thread(target=say, args=(hand, claim, "first"))
     first.start()
     await asyncio.to_thread(drawn.wait, 20)
@@ -230,7 +235,10 @@ async def test_lines_of_two_threads_are_numbered_in_the_order_in_which_they_wait
     second.start()
     for thread in (first, second):
         await asyncio.to_thread(thread.join, 20)
-    assert [(line.said, line.line) for line in await hand.lend(claim.id)] == [(1, "first"), (2, "second")]
+    assert [(line.number, line.line) for line in await hand.reserve(claim.id)] == [
+        (1, "first"),
+        (2, "second"),
+    ]
 
 
 # What Postgres refuses, and what it only puts off
@@ -258,7 +266,7 @@ async def test_a_refusal_costs_the_lines_that_were_sent_and_not_those_said_since
     for _ in range(4):
         await hand.flush()
     assert await kept(world, claim) == ["2 lines were dropped: Postgres would not take them.", "said since"]
-    assert (hand.dropped, hand.left(), hand._bytes) == (2, 0, 0)
+    assert (hand.dropped, hand.unwritten_lines(), hand.unwritten_bytes) == (2, 0, 0)
 
 
 async def test_where_not_even_the_note_is_taken_the_outcome_goes_on(world: Rig) -> None:
@@ -267,10 +275,10 @@ async def test_where_not_even_the_note_is_taken_the_outcome_goes_on(world: Rig) 
     async with world.store.connection() as connection:
         await connection.execute("alter table kairos.logs add constraint taste check (false) not valid")
     say(hand, claim, "a", "b")
-    hand.before(claim.id, lambda: committed.append("outcome"))
+    hand.commit_after_lines(claim.id, claim.lease, lambda _: committed.append("outcome"))
     for _ in range(6):
         await hand.flush()
-    assert (committed, hand.dropped, hand.left(), hand._bytes) == (["outcome"], 2, 0, 0)
+    assert (committed, hand.dropped, hand.unwritten_lines(), hand.unwritten_bytes) == (["outcome"], 2, 0, 0)
 
 
 async def test_an_error_that_passes_costs_no_line(world: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import structlog.testing
-from tests.worker.programs import chatter
+from tests.captured_logs import capture_logs
+from tests.worker.programs import logging_steps
 from tests.worker.world import ended, reaches, until, working
 
 from kairos import Kairos
@@ -24,7 +24,7 @@ Start = Callable[..., subprocess.Popen[bytes]]
 def app(database: str) -> Kairos:
     """The app of the program, on this test's database."""
     app = Kairos(database)
-    app.registry = chatter.app.registry
+    app.registry = logging_steps.app.registry
     return app
 
 
@@ -37,7 +37,7 @@ def start(database: str, tmp_path: Path) -> Iterator[Start]:
         with (tmp_path / "said").open("ab") as said:
             workers.append(
                 subprocess.Popen(
-                    [sys.executable, "-m", "tests.worker.programs.chatter", str(lease)],
+                    [sys.executable, "-m", "tests.worker.programs.logging_steps", str(lease)],
                     cwd=ROOT,
                     env={**os.environ, "KAIROS_DATABASE_URL": database},
                     stdout=said,
@@ -87,7 +87,7 @@ async def test_a_step_in_a_process_that_is_not_captured_keeps_only_what_it_logs(
 
 
 async def test_a_thread_left_behind_in_a_process_does_not_speak_for_the_next_job(app: Kairos) -> None:
-    with structlog.testing.capture_logs() as told:
+    with capture_logs() as told:
         async with working(app):
             over = await app.action("leave_behind").enqueue()
             first = await ended(app, over.id)
@@ -97,7 +97,7 @@ async def test_a_thread_left_behind_in_a_process_does_not_speak_for_the_next_job
             assert [row.line for row in await app.logs(job.id)] == ["mine"]
             assert await app.logs(over.id) == []
             assert second.progress is None
-    (dropped,) = (each for each in told if each["event"] == "lines of a step that is over were dropped")
+    (dropped,) = (each for each in told if each["event"] == "log lines of a step that has ended were dropped")
     assert (dropped["job"], dropped["lines"]) == (over.id, 1)
 
 
@@ -130,7 +130,7 @@ async def test_a_frozen_worker_that_wakes_up_as_a_zombie_writes_nothing_more(
             assert (await ended(app, job.id)).state == "success"
         before = await said_by(app, job.id)
         zombie.send_signal(signal.SIGCONT)
-        await until(lambda: b"lines of a lost lease refused" in (tmp_path / "said").read_bytes())
+        await until(lambda: b"log lines of a lost lease refused" in (tmp_path / "said").read_bytes())
         assert await said_by(app, job.id) == before
     assert before[0] == [str(number) for number in range(len(before[0]))]
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, field_validator
 from tests.worker.world import fetch, verbs
 
 from kairos import Await, Done, Job, Kairos, Next, Replay, Stop, step
-from kairos.codec import MAX_BYTES
+from kairos.json_codec import MAX_BYTES
 from kairos.testing import drain
 
 

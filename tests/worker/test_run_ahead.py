@@ -9,6 +9,7 @@ import pytest
 from tests.worker.world import ended, fetch, until, verbs, working
 
 from kairos import Context, Done, Next, step
+from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
 from kairos.worker import flusher
 
@@ -75,7 +76,7 @@ async def test_a_beat_of_the_keeper_in_the_middle_of_a_commit_takes_no_lease_awa
             turns = ctx.state.get("turns", 0) + 1
             if turns == 3:
                 # What a keeper says that looked before the last commit.
-                worker._lost([(ctx.id, ctx.lease - 1)])
+                worker.executor.lose(ctx.id, ctx.lease - 1)
                 await asyncio.sleep(0.05)
             return Done(turns) if turns == 5 else Next("work", {"turns": turns})
 
@@ -85,23 +86,23 @@ async def test_a_beat_of_the_keeper_in_the_middle_of_a_commit_takes_no_lease_awa
         assert "reap" not in await verbs(app, job.id)
 
 
-async def test_a_commit_that_is_sent_again_after_its_answer_was_lost_is_not_made_twice(app):
+async def test_a_commit_that_is_sent_again_after_its_answer_was_lost_is_not_made_twice(app, monkeypatch):
     """The worst place for a cut: the commit of a run-ahead is made, and the worker does not hear of it."""
     machine = ten_steps(app)
     lost = 0
 
     async with working(app) as worker:
-        run = worker._store.on
+        run = AsyncStore.on
 
-        async def cut(connection: Any, query: Query) -> Any:
+        async def cut(store: AsyncStore, connection: Any, query: Query) -> Any:
             nonlocal lost
-            rows = await run(connection, query)
+            rows = await run(store, connection, query)
             if query.name == "settle_jobs" and lost < 3:
                 lost += 1
                 raise ConnectionResetError("cut after the commit")
             return rows
 
-        worker._store.on = cut
+        monkeypatch.setattr(AsyncStore, "on", cut)
         job = await ended(app, (await machine.enqueue()).id)
         assert [verb for verb in await verbs(app, job.id) if verb != "release"] == ["next"] * 9 + ["done"]
     assert lost == 3
@@ -109,7 +110,7 @@ async def test_a_commit_that_is_sent_again_after_its_answer_was_lost_is_not_made
     assert len(job.output) == 10 and sorted(set(job.output)) == job.output
 
 
-async def test_a_cut_after_a_commit_that_freed_a_key_does_not_commit_its_neighbours_again(app):
+async def test_a_cut_after_a_commit_that_freed_a_key_does_not_commit_its_neighbours_again(app, monkeypatch):
     """Opening keys follows the commit: if that fails, nothing of the batch may be sent again."""
     machine = ten_steps(app)
 
@@ -117,15 +118,15 @@ async def test_a_cut_after_a_commit_that_freed_a_key_does_not_commit_its_neighbo
     async def keyed(number: int) -> int:
         return number
 
-    async with working(app) as worker:
-        run, cuts = worker._store.on, iter(range(2))
+    async with working(app):
+        run, cuts = AsyncStore.on, iter(range(2))
 
-        async def cut(connection: Any, query: Query) -> Any:
-            if query.name == "wait_keys" and next(cuts, None) is not None:
+        async def cut(store: AsyncStore, connection: Any, query: Query) -> Any:
+            if query.name == "wait_for_key_locks" and next(cuts, None) is not None:
                 raise ConnectionResetError("cut")
-            return await run(connection, query)
+            return await run(store, connection, query)
 
-        worker._store.on = cut
+        monkeypatch.setattr(AsyncStore, "on", cut)
         jobs = [await machine.enqueue() for _ in range(5)]
         jobs += await app.enqueue_many([keyed.options(key="k").call(number=n) for n in range(3)])
         found = [await ended(app, job.id) for job in jobs]
@@ -138,7 +139,7 @@ async def test_a_cut_after_a_commit_that_freed_a_key_does_not_commit_its_neighbo
 
 async def test_two_outcomes_of_one_job_never_share_a_commit(app, monkeypatch):
     """The commit of a run waits, its lease runs out, the same worker picks the job again, and both wait."""
-    gate, runs = asyncio.Event(), []
+    begun, gate, runs = asyncio.Event(), asyncio.Event(), []
 
     @app.job
     async def first() -> None: ...
@@ -158,19 +159,21 @@ async def test_two_outcomes_of_one_job_never_share_a_commit(app, monkeypatch):
     commit = flusher.commit
 
     async def slow(*args: Any) -> Any:
+        begun.set()
         await gate.wait()
         return await commit(*args)
 
     async with working(app) as worker:
         monkeypatch.setattr(flusher, "commit", slow)
+        monkeypatch.setattr(flusher, "STALLED_AFTER", 3600)  # or it would claim nothing meanwhile
         await first.enqueue()
-        await until(lambda: worker.flusher._under_way)
+        await begun.wait()
         job = await Twice.enqueue()
         await until(lambda: runs)
         await fetch(
             app, "update kairos.gen_durable set lease_expires_at = kairos.now() where id = $1", job.id
         )
-        await until(lambda: len(worker.flusher._waiting) == 2)
+        await until(lambda: worker.flusher.backlog == 3)
         gate.set()
         assert (await ended(app, job.id)).output == "the heir's"
         assert await verbs(app, job.id) == ["reap", "next", "done"]

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.worker.programs import crunch
+from tests.worker.programs import process_steps
 from tests.worker.world import ended, fetch, until, verbs, working
 
 from kairos import Kairos
@@ -18,7 +18,7 @@ from kairos import Kairos
 def app(database):
     """The app of the program, on this test's database."""
     app = Kairos(database)
-    app.registry = crunch.app.registry
+    app.registry = process_steps.app.registry
     return app
 
 
@@ -31,16 +31,41 @@ async def run(app, *calls):
 
 async def test_a_step_in_a_process_returns_from_another_process_and_is_kept_for_the_next(app):
     async with working(app, concurrency=1):
-        jobs = await app.enqueue_many([crunch.square.call(number=n) for n in (3, 4)])
+        jobs = await app.enqueue_many([process_steps.square.call(number=n) for n in (3, 4)])
         outputs = [(await ended(app, job.id)).output for job in jobs]
     assert [(each["square"], each["attempt"]) for each in outputs] == [(9, 0), (16, 0)]
     assert {each["pid"] for each in outputs} != {os.getpid()}
     assert outputs[0]["pid"] == outputs[1]["pid"]
 
 
+@pytest.mark.parametrize(
+    ("url", "seen"),
+    [
+        ("postgresql://me:s3cret@here/db", "postgresql://me@here/db"),
+        ("postgresql://me:s3@cret:x@here:5432/db", "postgresql://me@here:5432/db"),
+        ("postgresql://here/db?user=me&password=s3cret", "postgresql://here/db?user=me&"),
+        ("postgresql://here/db?password=s3cret&user=me", "postgresql://here/db?user=me"),
+        ("postgresql://me@here/db", "postgresql://me@here/db"),
+        ("host=here user=me password=s3cret", "host=here user=me "),
+        ("host=here password='s3 cret' user=me", "host=here user=me"),
+    ],
+)
+async def test_the_process_of_a_step_has_no_password_of_the_database(app, monkeypatch, url, seen):
+    monkeypatch.setenv("KAIROS_DATABASE_URL", url)
+    monkeypatch.setenv("KAIROS_DIRECT_URL", url)
+    monkeypatch.setenv("PGPASSWORD", "s3cret")
+    monkeypatch.setenv("OTHER", "kept")
+    (job,) = await run(app, process_steps.surroundings.call())
+    names = ("KAIROS_DATABASE_URL", "KAIROS_DIRECT_URL", "OTHER")
+    assert [job.output[name] for name in names] == [seen, seen, "kept"]
+    assert "PGPASSWORD" not in job.output
+
+
 async def test_a_process_that_dies_fails_its_job_by_name_and_the_worker_goes_on(app):
     deaths = {"kill": "code -9 ", "segfault": "code -11 ", "exit": "code 3 "}
-    *dead, alive = await run(app, *(crunch.die.call(how=how) for how in deaths), crunch.square.call(number=2))
+    *dead, alive = await run(
+        app, *(process_steps.die.call(how=how) for how in deaths), process_steps.square.call(number=2)
+    )
     assert {(job.state, job.error_code) for job in dead} == {("failed", "STEP_PROCESS_DIED")}
     assert [code in job.error for code, job in zip(deaths.values(), dead, strict=True)] == [True] * 3
     assert alive.output["square"] == 4
@@ -48,14 +73,19 @@ async def test_a_process_that_dies_fails_its_job_by_name_and_the_worker_goes_on(
 
 async def test_what_a_step_in_a_process_raises_comes_back_under_its_own_name(app):
     names = ["value", "exit", "interrupt", "cancelled", "memory"]
-    jobs = await run(app, *(crunch.fail.call(how=how) for how in names))
+    jobs = await run(app, *(process_steps.fail.call(how=how) for how in names))
     assert {job.state for job in jobs} == {"failed"}
     codes = ["ValueError", "SystemExit", "KeyboardInterrupt", "STEP_ERROR", "MemoryError"]
     assert [job.error_code for job in jobs] == codes
+    frame = "select error_frame from kairos.gen_durable where id = $1"
+    async with app:
+        (row,) = await fetch(app, frame, jobs[0].id)
+    assert row["error_frame"].startswith("programs/process_steps.py:")
+    assert row["error_frame"].endswith(" in fail")
 
 
 async def test_what_a_step_in_a_process_told_last_is_kept_also_if_it_raises(app):
-    jobs = await run(app, *(crunch.tell.call(how=how) for how in ("value", "odd")))
+    jobs = await run(app, *(process_steps.tell.call(how=how) for how in ("value", "odd")))
     assert [(job.state, job.error_code) for job in jobs] == [
         ("failed", "ValueError"),
         ("failed", "STEP_ERROR"),
@@ -66,9 +96,9 @@ async def test_what_a_step_in_a_process_told_last_is_kept_also_if_it_raises(app)
 async def test_an_error_or_an_answer_that_cannot_travel_is_told_in_words(app):
     odd, stop, unstorable = await run(
         app,
-        crunch.fail.call(how="odd"),
-        crunch.fail.call(how="stop iteration"),
-        crunch.answer.call(how="lambda"),
+        process_steps.fail.call(how="odd"),
+        process_steps.fail.call(how="stop iteration"),
+        process_steps.answer.call(how="lambda"),
     )
     assert (odd.state, odd.error) == ("failed", "StepError: OddError: one and two")
     assert stop.state == "failed" and "StopIteration" in stop.error
@@ -76,8 +106,8 @@ async def test_an_error_or_an_answer_that_cannot_travel_is_told_in_words(app):
 
 
 async def test_an_answer_that_cannot_be_stored_fails_the_job_and_a_step_may_print_and_read_nothing(app):
-    calls = [crunch.answer.call(how=how) for how in ("nan", "large", "none")]
-    *jobs, chat = await run(app, *calls, crunch.chat.call())
+    calls = [process_steps.answer.call(how=how) for how in ("nan", "large", "none")]
+    *jobs, chat = await run(app, *calls, process_steps.chat.call())
     assert [job.error_code for job in jobs] == ["BAD_VALUE", "BAD_VALUE", None]
     assert [job.state for job in jobs] == ["failed", "failed", "success"]
     assert chat.output == "quiet"
@@ -85,7 +115,7 @@ async def test_an_answer_that_cannot_be_stored_fails_the_job_and_a_step_may_prin
 
 async def test_a_step_in_a_process_takes_signals_spawns_children_and_tells_its_progress(app):
     async with working(app):
-        job = await app.enqueue(crunch.Adder.options(delay=60).call(numbers=[1, 2]))
+        job = await app.enqueue(process_steps.Adder.options(delay=60).call(numbers=[1, 2]))
         await app.signal(job.id, "bonus", {"extra": 10})
         await app.run_now(job.id)
         done = await ended(app, job.id)
@@ -108,7 +138,9 @@ def alive(pid: int) -> bool:
 
 
 async def test_a_late_process_is_killed_and_its_job_fails_as_a_timeout(app, tmp_path):
-    _, job = await run(app, crunch.square.call(number=1), crunch.late.call(path=str(tmp_path / "pid")))
+    _, job = await run(
+        app, process_steps.square.call(number=1), process_steps.late.call(path=str(tmp_path / "pid"))
+    )
     assert (job.state, job.error_code) == ("failed", "STEP_TIMEOUT")
     assert not alive(int((tmp_path / "pid").read_text()))
 
@@ -116,7 +148,7 @@ async def test_a_late_process_is_killed_and_its_job_fails_as_a_timeout(app, tmp_
 async def test_a_cancelled_process_is_killed(app, tmp_path):
     pid = tmp_path / "pid"
     async with working(app):
-        job = await app.enqueue(crunch.sleep.call(path=str(pid)))
+        job = await app.enqueue(process_steps.sleep.call(path=str(pid)))
         await until(lambda: pid.exists() and pid.read_text())
         await app.cancel(job.id, reason="enough")
         job = await ended(app, job.id)
@@ -126,15 +158,17 @@ async def test_a_cancelled_process_is_killed(app, tmp_path):
 
 async def test_a_process_that_dies_while_it_waits_for_work_costs_no_job(app):
     async with working(app, concurrency=1):
-        first = await ended(app, (await app.enqueue(crunch.square.call(number=1))).id)
+        first = await ended(app, (await app.enqueue(process_steps.square.call(number=1))).id)
         os.kill(first.output["pid"], 9)
         await until(lambda: not alive(first.output["pid"]))
-        second = await ended(app, (await app.enqueue(crunch.square.call(number=2))).id)
+        second = await ended(app, (await app.enqueue(process_steps.square.call(number=2))).id)
         assert (second.state, second.attempt) == ("success", 0)
         assert second.output["pid"] != first.output["pid"]
 
 
-@pytest.mark.parametrize("how", [["-m", "tests.worker.programs.crunch"], ["tests/worker/programs/crunch.py"]])
+@pytest.mark.parametrize(
+    "how", [["-m", "tests.worker.programs.process_steps"], ["tests/worker/programs/process_steps.py"]]
+)
 async def test_a_program_runs_its_steps_in_processes_whether_started_as_a_script_or_a_module(database, how):
     told = subprocess.run(
         [sys.executable, *how],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -235,7 +236,7 @@ async def test_a_late_step_in_a_thread_can_write_nothing_any_more(app):
 @pytest.mark.parametrize(
     ("where", "end"),
     [
-        ("in the step", ("failed", [], ["stop"])),  # which met the cut itself, and has no retry
+        ("in the step", ("success", ["2"], ["release", "done"])),  # no failure of the step's own
         ("instead of the commit", ("success", ["2"], ["release", "done"])),
         ("after the commit", ("success", ["1"], ["done"])),
     ],
@@ -245,7 +246,7 @@ async def test_a_connection_cut_under_a_step_leaves_its_writes_and_its_outcome_t
     async def writer(ctx: Context) -> str:
         async with ctx.transaction() as connection:
             await connection.execute(WRITE, f"{ctx.lease}")
-            if where == "in the step":
+            if where == "in the step" and ctx.lease == 1:
                 pid = await connection.fetchval("select pg_backend_pid()")
                 await fetch(app, "select pg_terminate_backend($1, 5000)", pid)
         return "done"
@@ -268,3 +269,120 @@ async def test_a_connection_cut_under_a_step_leaves_its_writes_and_its_outcome_t
         worker.flusher.commit_own = cut
         job = await ended(app, (await writer.enqueue()).id)
         assert (job.state, await ledger(app), await verbs(app, job.id)) == end
+
+
+@pytest.mark.parametrize("where", ["loop", "thread"])
+async def test_a_server_that_was_demoted_under_a_step_hands_its_job_back_and_does_not_fail_it(app, where):
+    """A failover may leave the connection open, on a server that takes no writes any more."""
+    runs = []
+    demote = "set transaction read only"
+    write = "insert into ledger (job) values (1)"
+
+    @app.job
+    async def loop(ctx: Context) -> int:
+        runs.append(ctx.attempt)
+        async with ctx.transaction() as connection:
+            await connection.execute(demote if len(runs) == 1 else "select 1")
+            await connection.execute(write)
+        return len(runs)
+
+    @app.job
+    def thread(ctx: Context) -> int:
+        runs.append(ctx.attempt)
+        with ctx.transaction() as connection:
+            connection.execute(demote if len(runs) == 1 else "select 1")
+            connection.execute(write)
+        return len(runs)
+
+    async with working(app):
+        await fetch(app, "create table ledger (job bigint not null)")
+        job = await app.action(where).enqueue()
+        assert (await ended(app, job.id)).state == "success"
+        assert runs == [0, 0]
+        assert await verbs(app, job.id) == ["release", "done"]
+        assert len(await fetch(app, "select from ledger")) == 1
+
+
+async def test_two_tasks_of_a_step_cannot_be_in_its_transaction_at_once(app):
+    @app.job
+    async def parallel(ctx: Context) -> list[str]:
+        inside = asyncio.Event()
+
+        async def write(note: str) -> None:
+            async with ctx.transaction() as connection:
+                inside.set()
+                await connection.execute(WRITE, note)
+                await until(lambda: second.done())
+
+        async def fail() -> None:
+            await inside.wait()
+            async with ctx.transaction():
+                raise ValueError("undoes what the other wrote")
+
+        second = asyncio.ensure_future(fail())
+        told = await asyncio.gather(write("kept"), second, return_exceptions=True)
+        async with ctx.transaction() as connection:  # one after the other they may
+            await connection.execute(WRITE, "later")
+        return [type(each).__name__ for each in told]
+
+    async with app:
+        await make_ledger(app)
+        job = await parallel.enqueue()
+        await drain(app)
+        assert (await app.get(job.id)).output == ["NoneType", "StepError"]
+        assert await ledger(app) == ["kept", "later"]
+
+
+async def test_two_threads_of_a_step_cannot_be_in_its_transaction_at_once(app):
+    @app.job
+    def parallel(ctx: Context) -> str:
+        told: list[str] = []
+
+        def second() -> None:
+            try:
+                with ctx.transaction():
+                    told.append("inside")
+            except Exception as error:
+                told.append(type(error).__name__)
+
+        with ctx.transaction() as connection:
+            connection.execute(WRITE_SYNC, ["kept"])
+            thread = threading.Thread(target=second)
+            thread.start()
+            thread.join()
+        return told[0]
+
+    async with app:
+        await make_ledger(app)
+        job = await parallel.enqueue()
+        await drain(app)
+        assert (await app.get(job.id)).output == "StepError"
+        assert await ledger(app) == ["kept"]
+
+
+async def test_times_count_from_the_commit_and_not_from_the_begin_of_the_transaction(app):
+    returned: dict[int, Any] = {}
+
+    @app.machine("writer")
+    class Writer:
+        @step
+        async def first(self, ctx: Context) -> Any:
+            async with ctx.transaction() as connection:
+                await connection.execute(WRITE, "x")
+            returned[ctx.id] = (await fetch(app, "select clock_timestamp() as now"))[0]["now"]
+            return {"done": Done(), "replay": Replay(delay=60), "await": Await("x", timeout=60)}[
+                ctx.state["case"]
+            ]
+
+    async with app:
+        await make_ledger(app)
+        jobs = {case: (await Writer.enqueue(case=case)).id for case in ("done", "replay", "await")}
+        await drain(app)
+        found = await fetch(app, "select * from kairos.gen_durable")
+        rows = {row["id"]: row for row in found}
+        minute = timedelta(minutes=1)
+        assert rows[jobs["done"]]["completed_at"] > returned[jobs["done"]]
+        assert rows[jobs["replay"]]["eligible_at"] > returned[jobs["replay"]] + minute
+        assert rows[jobs["await"]]["await_until"] > returned[jobs["await"]] + minute
+        for job in jobs.values():
+            assert all(row.at > returned[job] for row in await app.history(job))

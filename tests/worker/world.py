@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from kairos import Job, Kairos
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 
 async def until(fact: Callable[[], Awaitable[Any] | Any], what: str = "the fact") -> Any:
     """Ask again and again until the answer is true; a fact that never comes fails the test."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         while True:
             answer = fact()
             answer = await answer if isinstance(answer, Awaitable) else answer

@@ -2,12 +2,13 @@
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { faults, part, patch } from "@/lib/api";
+import { faults, patch } from "@/lib/api";
 import type { Job } from "@/lib/documents";
+import { keys } from "@/lib/keys";
 import { State } from "@/lib/lifecycle.gen";
 import { instant, local, ownZone } from "@/lib/time";
-import { Dialog, DialogActions } from "@/ui/dialog";
-import { Field } from "@/ui/field";
+import { Dialog, FormActions } from "@/ui/dialog";
+import { Field, TimeInput } from "@/ui/field";
 import { useToast } from "@/ui/toast";
 
 type Draft = { queue: string; priority: string; tags: string; runAt: string; expiresAt: string };
@@ -20,40 +21,67 @@ export function EditDialog({ job, onClose }: { job: Job; onClose: () => void }) 
   const [draft, setDraft] = useState(before);
   const changes = changesOf(before, draft);
   const save = useMutation({
-    mutationFn: () => patch<{ job: Job }>(`/api/jobs/${part(job.id)}`, changes),
+    mutationFn: () => patch("/api/jobs/{id}", { path: { id: job.id }, body: changes }),
     onSuccess: (answer) => {
-      client.setQueryData(["job", String(job.id)], answer);
-      void client.invalidateQueries({ queryKey: ["job", String(job.id)] });
-      void client.invalidateQueries({ queryKey: ["jobs"] });
-      say(`Job ${job.id} is changed.`);
+      client.setQueryData(keys.job(job.id), answer);
+      void client.invalidateQueries({ queryKey: keys.job(job.id) });
+      void client.invalidateQueries({ queryKey: keys.jobs });
+      say(`Changed job ${job.id}.`);
       onClose();
     },
   });
   const wrong = faults(save.error);
-  const set = (name: keyof Draft) => (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => setDraft({ ...draft, [name]: event.target.value });
+  const set = (name: keyof Draft) => (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+    setDraft({ ...draft, [name]: event.target.value });
   const zone = `In your time zone, ${ownZone()}.`;
   return (
     <Dialog title={`Change job ${job.id}`} onClose={onClose}>
-      <form className="flex flex-col gap-4" noValidate onSubmit={(event) => { event.preventDefault(); save.mutate(); }}>
+      <form
+        className="flex flex-col gap-4"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
         <div className="grid gap-4 sm:grid-cols-2">
-          <Field name="Queue" wrong={wrong.queue}><input className="input" value={draft.queue} onChange={set("queue")} /></Field>
-          <Field name="Priority" wrong={wrong.priority} hint="A lower number goes first."><input className="input" inputMode="numeric" value={draft.priority} onChange={set("priority")} /></Field>
-          {/* What is due cannot be put off: only a job whose time is still to come has one to change. */}
-          {job.state === State.scheduled && <Field name="Due" wrong={wrong.runAt} hint={zone}><input className="input" type="datetime-local" step={1} value={draft.runAt} onChange={set("runAt")} /></Field>}
-          <Field name="Expires" wrong={wrong.expiresAt} hint="If it has not begun by then. Empty is never."><input className="input" type="datetime-local" step={1} value={draft.expiresAt} onChange={set("expiresAt")} /></Field>
+          <Field name="Queue" wrong={wrong.queue}>
+            <input className="input" value={draft.queue} onChange={set("queue")} />
+          </Field>
+          <Field name="Priority" wrong={wrong.priority} hint="A lower number goes first.">
+            <input className="input" inputMode="numeric" value={draft.priority} onChange={set("priority")} />
+          </Field>
+          {/* A job that is due is put off by a snooze: only one whose time is still to come has a time to change. */}
+          {job.state === State.scheduled && (
+            <Field name="Due" wrong={wrong.runAt} hint={zone}>
+              <TimeInput value={draft.runAt} onChange={set("runAt")} />
+            </Field>
+          )}
+          <Field name="Expires" wrong={wrong.expiresAt} hint="If it has not begun by then. Empty is never.">
+            <TimeInput value={draft.expiresAt} onChange={set("expiresAt")} />
+          </Field>
         </div>
-        <Field name="Tags" wrong={wrong.tags} hint="One on each line."><textarea className="input" rows={3} spellCheck={false} value={draft.tags} onChange={set("tags")} /></Field>
-        <DialogActions error={Object.keys(wrong).length ? null : save.error}>
-          <button type="button" className="button" onClick={onClose}>Close</button>
-          <button type="submit" className="button button-primary" disabled={save.isPending || Object.keys(changes).length === 0}>Save</button>
-        </DialogActions>
+        <Field name="Tags" wrong={wrong.tags} hint="One on each line.">
+          <textarea className="input" rows={3} spellCheck={false} value={draft.tags} onChange={set("tags")} />
+        </Field>
+        <FormActions
+          error={Object.keys(wrong).length ? null : save.error}
+          onClose={onClose}
+          disabled={save.isPending || Object.keys(changes).length === 0}
+        >
+          Save
+        </FormActions>
       </form>
     </Dialog>
   );
 }
 
 const draftOf = (job: Job): Draft => ({
-  queue: job.queue, priority: String(job.priority), tags: job.tags.join("\n"), runAt: local(job.runAt), expiresAt: job.expiresAt ? local(job.expiresAt) : "",
+  queue: job.queue,
+  priority: String(job.priority),
+  tags: job.tags.join("\n"),
+  runAt: local(job.runAt),
+  expiresAt: job.expiresAt ? local(job.expiresAt) : "",
 });
 
 /** Only what is different, as the service takes it; what is no number is left for it to refuse. */
@@ -61,7 +89,11 @@ function changesOf(before: Draft, draft: Draft): Record<string, unknown> {
   const asSent: { [name in keyof Draft]: (text: string) => unknown } = {
     queue: (text) => text.trim(),
     priority: (text) => (/^\s*-?\d+\s*$/.test(text) ? Number(text) : text),
-    tags: (text) => text.split("\n").map((tag) => tag.trim()).filter(Boolean),
+    tags: (text) =>
+      text
+        .split("\n")
+        .map((tag) => tag.trim())
+        .filter(Boolean),
     runAt: (text) => instant(text),
     expiresAt: (text) => (text ? instant(text) : null),
   };

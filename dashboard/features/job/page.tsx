@@ -1,50 +1,135 @@
 "use client";
 
-import Link from "next/link";
-import { useAddress } from "@/lib/address";
-import type { Change, Job } from "@/lib/documents";
-import { LOOKS, State } from "@/lib/lifecycle.gen";
-import { MachineDiagram } from "@/features/machines/diagram";
-import { Answer, Empty } from "@/ui/answer";
+import { useState } from "react";
+import { machineHref, useAddress } from "@/lib/address";
+import type { Change, Job, Progress } from "@/lib/documents";
+import { State } from "@/lib/lifecycle.gen";
+import { visibleLine } from "@/lib/visible";
+import { Answer, Which } from "@/ui/answer";
 import { JsonText, Text } from "@/ui/code";
-import { Glyph } from "@/ui/glyph";
+import { later } from "@/ui/later";
+import { Link } from "@/ui/link";
 import { More } from "@/ui/more";
-import { PageTitle, Panel } from "@/ui/panel";
-import { StateMark, isTerminal } from "@/ui/state";
-import { Time } from "@/ui/time";
+import { PageTitle, Panel, Up } from "@/ui/panel";
+import { isTerminal, StateMark } from "@/ui/state";
 import { Actions } from "./actions";
 import { JobFacts } from "./facts";
+import { Idle } from "./idle";
 import { Log } from "./log";
+import { SameError } from "./same-error";
 import { Signals } from "./signals";
+import { StatePanel } from "./state-panel";
 import { Timeline } from "./timeline";
 import { useJob } from "./use-job";
+import { bySequence } from "./waterfall";
+import { type Attempt, Waterfall } from "./waterfall-view";
+
+const MachineDiagram = later(() => import("@/features/machines/diagram").then((it) => it.MachineDiagram));
 
 export function JobPage() {
   const id = useAddress().params.get("id") ?? "";
-  const { job, history, signals, diagram, log, stream } = useJob(id);
-  if (!/^\d+$/.test(id)) return <Empty title="Which job?"><Link href="/jobs/" className="link">Look for it among all jobs</Link></Empty>;
+  const { job, history, signals, diagram, children, log, stream, progress } = useJob(id);
+  const [attempt, setAttempt] = useState<Attempt | null>(null);
+  const [verbs, setVerbs] = useState(false);
+  if (!/^\d+$/.test(id)) return <Which noun="job" />;
+  const changes = history.query.data?.history ?? [];
   return (
     <Answer query={job} rows={8}>
       {({ job: one }) => (
         <>
-          <PageTitle above={<><Link prefetch={false} href="/jobs/" className="link">Jobs</Link> / {one.id}</>}
-            title={<span className="flex flex-wrap items-center gap-3"><span className="min-w-0 break-all">{one.action}</span><StateMark state={one.state} boxed /></span>}>
+          <PageTitle
+            tab={`${one.action} ${one.id} ${one.state}`}
+            above={
+              <>
+                <Up to="/jobs/">Jobs</Up> /{" "}
+                {one.parent != null && (
+                  <>
+                    <Link href={`/job/?id=${one.parent}`} className="link">
+                      {one.parent}
+                    </Link>{" "}
+                    /{" "}
+                  </>
+                )}
+                {one.id}
+              </>
+            }
+            title={
+              <span className="flex flex-wrap items-center gap-3">
+                <span className="min-w-0 break-all">{visibleLine(one.action)}</span>
+                <StateMark state={one.state} boxed />
+              </span>
+            }
+          >
             <Actions job={one} />
           </PageTitle>
-          <div className="grid items-start gap-6 xl:grid-cols-[minmax(0,1fr)_400px]">
-            <div className="flex min-w-0 flex-col gap-6">
-              <End job={one} />
-              <Panel title="Log" flush><Log store={log} state={stream} idle={<Idle job={one} done={stream === "ended"} />} /></Panel>
-              <Panel title="Timeline" flush><Answer query={history.query}>{(data) => <Timeline history={data.history} job={one} />}</Answer><More list={history} /></Panel>
+          <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_400px]">
+            <div className="flex min-w-0 flex-col gap-4">
+              <End job={one} progress={progress} />
+              <Panel
+                title="Timeline"
+                flush
+                aside={
+                  <button
+                    type="button"
+                    className="button button-small"
+                    aria-pressed={verbs}
+                    onClick={() => setVerbs(!verbs)}
+                  >
+                    {verbs ? "Show the waterfall" : "Show every change"}
+                  </button>
+                }
+              >
+                <Answer query={history.query}>
+                  {(data) =>
+                    verbs ? (
+                      <Timeline history={data.history} job={one} />
+                    ) : (
+                      <Waterfall
+                        job={one}
+                        history={data.history}
+                        family={children}
+                        chosen={attempt}
+                        choose={setAttempt}
+                      />
+                    )
+                  }
+                </Answer>
+                <More list={history} />
+              </Panel>
+              <Panel title="Log" flush>
+                <Log
+                  store={log}
+                  state={stream}
+                  idle={<Idle job={one} done={stream === "ended"} />}
+                  name={`job-${one.id}.log`}
+                  attempt={attempt}
+                  choose={setAttempt}
+                />
+              </Panel>
             </div>
-            <div className="flex min-w-0 flex-col gap-6">
-              <Panel title="Job"><JobFacts job={one} /></Panel>
+            <div className="flex min-w-0 flex-col gap-4">
+              <Panel title="Job">
+                <JobFacts job={one} history={changes} family={children} />
+              </Panel>
               {diagram.data && diagram.data.diagram.states.length > 1 && (
-                <Panel title="Machine" aside={<Link prefetch={false} className="link" href={`/machine/?name=${encodeURIComponent(one.action)}`}>{one.action}</Link>}>
-                  <MachineDiagram diagram={diagram.data.diagram} path={{ steps: stepsOf(history.query.data?.history ?? [], one), current: one.step, state: one.state }} />
+                <Panel
+                  title="Machine"
+                  aside={
+                    <Link className="link" href={machineHref(one.action)}>
+                      {visibleLine(one.action)}
+                    </Link>
+                  }
+                >
+                  <MachineDiagram
+                    diagram={diagram.data.diagram}
+                    path={{ steps: stepsOf(changes, one), current: one.step, state: one.state }}
+                  />
                 </Panel>
               )}
-              <Panel title="Input"><JsonText value={one.input} label="Input" /></Panel>
+              <Panel title="Input">
+                <JsonText value={one.input} label="Input" />
+              </Panel>
+              <StatePanel history={changes} input={one.input} />
               <Signals job={one} list={signals} />
             </div>
           </div>
@@ -55,32 +140,38 @@ export function JobPage() {
 }
 
 /** How it ended, or how far it is. */
-function End({ job }: { job: Job }) {
-  if (job.error) return <Panel title="Error" aside={job.error.code ?? undefined} className="tone-red"><Text text={job.error.message} label="Error" /></Panel>;
-  if (job.state === State.success) return <Panel title="Output"><JsonText value={job.output} label="Output" /></Panel>;
-  if (!job.progress) return null;
-  const { done, total } = job.progress;
+function End({ job, progress }: { job: Job; progress: Progress | null }) {
+  if (job.error) {
+    return (
+      <Panel title="Error" aside={<SameError job={job} />} className="tone-red">
+        <Text text={job.error.message} label="Error" />
+      </Panel>
+    );
+  }
+  if (job.state === State.success) {
+    return (
+      <Panel title="Output">
+        <JsonText value={job.output} label="Output" />
+      </Panel>
+    );
+  }
+  if (!progress || isTerminal(job.state)) return null;
   return (
-    <Panel title="Progress" aside={`${done} of ${total}`}>
-      <progress className="w-full" aria-label="Progress" value={Number(done)} max={Math.max(1, Number(total))} />
+    <Panel title="Progress" aside={`${progress.done} of ${progress.total}`}>
+      <progress
+        className="w-full"
+        aria-label="Progress"
+        value={Number(progress.done)}
+        max={Math.max(1, Number(progress.total))}
+      />
     </Panel>
   );
 }
 
-function Idle({ job, done }: { job: Job; done: boolean }) {
-  if (done || isTerminal(job.state)) return "This job wrote nothing.";
-  const { tone, glyph } = job.state === State.pending ? LOOKS[State.running] : LOOKS[job.state];
-  return <span className={`tone tone-${tone} flex items-center gap-2 px-4 text-center`}><Glyph name={glyph} /><span>{idle(job)}</span></span>;
-}
-
-function idle(job: Job): React.ReactNode {
-  if (job.state === State.scheduled) return <>It is due <Time at={job.runAt} />.</>;
-  if (job.state === State.pending) return "Waiting for a worker to take it.";
-  return job.awaits.length > 0 ? `It waits for ${job.awaits.join(" or ")}.` : "Nothing written yet.";
-}
-
 /** The steps in the order they were entered, each move once. */
 function stepsOf(history: readonly Change[], job: Job): string[] {
-  const steps = [...history].sort((a, b) => Number(a.id) - Number(b.id)).map((change) => change.step).concat(job.step);
+  const steps = bySequence(history)
+    .map((change) => change.step)
+    .concat(job.step);
   return steps.filter((step, index) => step && step !== steps[index - 1]);
 }

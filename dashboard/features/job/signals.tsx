@@ -2,6 +2,7 @@
 
 import type { Job, Signal } from "@/lib/documents";
 import type { List } from "@/lib/list";
+import { visibleLine } from "@/lib/visible";
 import { Answer } from "@/ui/answer";
 import { JsonText } from "@/ui/code";
 import { More } from "@/ui/more";
@@ -11,21 +12,44 @@ import { Time } from "@/ui/time";
 /** The job's inbox. */
 export function Signals({ job, list }: { job: Job; list: List<"signals", Signal> }) {
   return (
-    <Panel title="Signals" aside={job.awaits.length ? `waits for ${job.awaits.join(" or ")}` : undefined} flush>
+    <Panel
+      title="Signals"
+      aside={job.awaits.length ? `waits for ${job.awaits.map(visibleLine).join(" or ")}` : undefined}
+      flush
+    >
       <Answer query={list.query} rows={2}>
-        {({ signals }) => signals.length === 0 ? <p className="p-4 text-13 text-muted">The inbox is empty.</p> : (
-          <ul className="divide-y text-13" data-testid="signals">
-            {signals.map((signal) => (
-              <li key={String(signal.id)} className="flex flex-col gap-2 px-4 py-3">
-                <span className="flex flex-wrap justify-between gap-2">
-                  <span className="min-w-0 font-medium break-all">{signal.name}{signal.dedupKey && <code className="ml-2 font-normal text-muted">{signal.dedupKey}</code>}</span>
-                  <span className="text-muted">{signal.consumedAt ? <>taken <Time at={signal.consumedAt} /></> : <>came <Time at={signal.at} /></>}</span>
-                </span>
-                <JsonText value={signal.payload} label={`Payload of ${signal.name}`} />
-              </li>
-            ))}
-          </ul>
-        )}
+        {({ signals }) =>
+          signals.length === 0 ? (
+            <p className="p-4 text-13 text-muted">No signals.</p>
+          ) : (
+            <ul className="divide-y text-13" data-testid="signals">
+              {signals.map((signal) => (
+                <li key={String(signal.id)} className="flex flex-col gap-2 px-4 py-3">
+                  <span className="flex flex-wrap justify-between gap-2">
+                    <span className="min-w-0 font-medium break-all">
+                      {visibleLine(signal.name)}
+                      {signal.dedupKey && (
+                        <code className="ml-2 font-normal text-muted">{visibleLine(signal.dedupKey)}</code>
+                      )}
+                    </span>
+                    <span className="text-muted">
+                      {signal.consumedAt ? (
+                        <>
+                          taken <Time at={signal.consumedAt} />
+                        </>
+                      ) : (
+                        <>
+                          came <Time at={signal.at} />
+                        </>
+                      )}
+                    </span>
+                  </span>
+                  <JsonText value={signal.payload} label={`Payload of ${visibleLine(signal.name)}`} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
       </Answer>
       <More list={list} />
     </Panel>

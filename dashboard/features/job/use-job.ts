@@ -3,7 +3,8 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { get, part } from "@/lib/api";
-import type { Change, Diagram, Job, LogLine, Signal } from "@/lib/documents";
+import type { Job, LogLine, Progress } from "@/lib/documents";
+import { keys } from "@/lib/keys";
 import { useList } from "@/lib/list";
 import { useMaybeSignedIn } from "@/lib/session";
 import { follow, type StreamState } from "@/lib/stream";
@@ -18,16 +19,30 @@ export function useJob(id: string) {
   const on = asks && /^\d+$/.test(id);
   const log = useMemo(() => new LogStore(), [id]);
   const [stream, setStream] = useState<StreamState>("connecting");
+  const [streamed, setStreamed] = useState<{ id: string; progress: Progress } | null>(null);
 
-  const job = useQuery({ queryKey: ["job", id], queryFn: () => get<{ job: Job }>(path), enabled: on, refetchInterval: (query) => (query.state.data && isTerminal(query.state.data.job.state) ? false : 3000) });
-  const ended = job.data ? isTerminal(job.data.job.state) : false;
-  const slow = ended ? 30_000 : 5000;
-  const history = useList<Change, "history">("history", `${path}/history`, ["job", id, "history"], { on, interval: slow });
-  const signals = useList<Signal, "signals">("signals", `${path}/signals`, ["job", id, "signals"], { on, interval: slow });
+  const job = useQuery({
+    queryKey: keys.job(id),
+    queryFn: () => get("/api/jobs/{id}", { path: { id } }),
+    enabled: on,
+  });
+  const history = useList("history", "/api/jobs/{id}/history", { path: { id } }, keys.history(id), on);
+  const signals = useList("signals", "/api/jobs/{id}/signals", { path: { id } }, keys.signals(id), on);
   const action = job.data?.job.action;
   const diagram = useQuery({
-    queryKey: ["diagram", action], queryFn: () => get<{ diagram: Diagram }>(`/api/machines/${part(action!)}/diagram`), enabled: on && !!action,
-    refetchInterval: false, staleTime: 60_000,
+    queryKey: keys.diagram(action),
+    queryFn: () => get("/api/machines/{name}/diagram", { path: { name: action! } }),
+    enabled: on && !!action,
+    refetchInterval: false,
+    staleTime: 60_000,
+  });
+  const children = useQuery({
+    queryKey: keys.children(id),
+    queryFn: async ({ signal }) => {
+      const { jobs } = await get("/api/jobs", { query: { parent: id, limit: 100 }, signal });
+      return jobs.reverse();
+    },
+    enabled: on && job.data !== undefined,
   });
 
   const found = job.data !== undefined;
@@ -35,15 +50,17 @@ export function useJob(id: string) {
     if (!on || !found) return;
     return follow({
       url: (cursor) => `${path}/events${cursor ? `?cursor=${encodeURIComponent(cursor)}` : ""}`,
-      events: ["status", "log"],
+      events: ["status", "log", "progress", "changed"],
       on: (event, data) => {
         if (event === "log") return log.add(data as LogLine);
-        void client.invalidateQueries({ queryKey: ["job", id] });
-        return isTerminal((data as { state: Job["state"] }).state);
+        if (event === "progress") return setStreamed({ id, progress: data as Progress });
+        void client.invalidateQueries({ queryKey: keys.job(id) });
+        return event === "status" && isTerminal((data as { state: Job["state"] }).state);
       },
       state: setStream,
     });
   }, [client, id, path, on, found, log]);
 
-  return { job, history, signals, diagram, log, stream };
+  const progress = streamed?.id === id ? streamed.progress : (job.data?.job.progress ?? null);
+  return { job, history, signals, diagram, children: children.data ?? [], log, stream, progress };
 }

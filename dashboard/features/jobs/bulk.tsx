@@ -2,45 +2,56 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
+import { bodyOf, type Details } from "@/features/job/ask";
+import { RequestButton, RequestFields } from "@/features/job/request-fields";
 import { post } from "@/lib/api";
 import type { BulkPortion as Portion } from "@/lib/documents";
-import { count, inOrder, isGrave, pathOf, plural, sayVerb } from "@/lib/format";
-import { CAN, STATES, TERMINAL } from "@/lib/lifecycle.gen";
+import { count, plural } from "@/lib/format";
+import { keys } from "@/lib/keys";
+import { type JobRequest, REQUESTS } from "@/lib/lifecycle.gen";
 import { Failure } from "@/ui/answer";
-import { Dialog, DialogActions } from "@/ui/dialog";
-import { asQuery, say, type Filter } from "./filter";
-import { ProgressBar, type Progress } from "./progress";
+import { Dialog } from "@/ui/dialog";
+import { asQuery, type Filter, say } from "./filter";
+import { type Progress, ProgressActions, ProgressBar } from "./progress";
 
-/** What the states that the filter lets through allow. */
-const verbsOf = ({ state }: Filter) => {
-  const states = state.length ? state : STATES;
-  const able = [...new Set(states.flatMap((each) => CAN[each]))].filter((verb) => verb !== "signal");
-  return inOrder(states.some((each) => TERMINAL.includes(each)) ? [...able, "delete"] : able);
-};
+/** The bulk requests that the states of the filter allow. */
+const requestsFor = ({ state }: Filter) =>
+  REQUESTS.filter(
+    (request) => request.inBulk && (!state.length || request.from.some((each) => state.includes(each))),
+  );
 
-/** One verb on every job of the filter: first the count, then the doing, portion by portion. */
-export function BulkDialog({ filter, onClose }: { filter: Filter; onClose: () => void }) {
+type Props = { filter: Filter; onClose: () => void; choose?: string };
+
+/** One request for every job of the filter: first the count, then the work, a thousand at a time. */
+export function BulkDialog({ filter, onClose, choose }: Props) {
   const client = useQueryClient();
-  const [verbs] = useState(() => verbsOf(filter));
-  const [verb, setVerb] = useState(verbs[0]!);
+  const [requests] = useState(() => requestsFor(filter));
+  const [request, setRequest] = useState<JobRequest | null>(
+    requests.find((each) => each.name === choose) ?? null,
+  );
+  const [details, setDetails] = useState<Details>({});
   const [progress, setProgress] = useState<Progress | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [counted, setCounted] = useState(0);
   const stopped = useRef(false);
-  const path = `/api/jobs/bulk/${pathOf(verb)}`;
+  const stop = () => {
+    stopped.current = true;
+  };
+  const verb = request?.name.replaceAll("_", "-") ?? "";
   const dry = useQuery({
-    queryKey: ["bulk", verb, asQuery(filter)],
+    queryKey: keys.bulk(request?.name, asQuery(filter)),
     queryFn: async ({ signal }) => {
       const sum = { able: 0, others: 0 };
-      for await (const portion of portions(path, filter, true, signal)) {
+      for await (const portion of portions(verb, { filter: asQuery(filter), dryRun: true }, signal)) {
         sum.others += portion.refused;
-        setCounted((sum.able += portion.matched - portion.refused));
+        sum.able += portion.matched - portion.refused;
+        setCounted(sum.able);
       }
       return sum;
     },
     refetchInterval: false,
     gcTime: 0,
-    enabled: progress === null,
+    enabled: progress === null && request !== null,
   });
   const { able: matched, others } = dry.data ?? { able: 0, others: 0 };
 
@@ -49,7 +60,7 @@ export function BulkDialog({ filter, onClose }: { filter: Filter; onClose: () =>
     setProgress({ ...sum });
     setError(null);
     try {
-      for await (const portion of portions(path, filter, false)) {
+      for await (const portion of portions(verb, { filter: asQuery(filter), ...bodyOf(details) })) {
         sum.done += portion.done;
         sum.refused += portion.refused;
         setProgress({ ...sum });
@@ -59,47 +70,80 @@ export function BulkDialog({ filter, onClose }: { filter: Filter; onClose: () =>
       setError(failure as Error);
     }
     setProgress({ ...sum, over: true });
-    void client.invalidateQueries({ queryKey: ["jobs"] });
-    void client.invalidateQueries({ queryKey: ["stats"] });
+    void client.invalidateQueries({ queryKey: keys.jobs });
+    void client.invalidateQueries({ queryKey: keys.stats });
   };
 
   return (
-    <Dialog title="Act on all that match" onClose={() => { stopped.current = true; onClose(); }}>
-      <p className="mb-4 text-13 text-muted">Filter: <span className="text-ink break-words">{say(filter)}</span></p>
+    <Dialog
+      title="Bulk actions"
+      onClose={() => {
+        stop();
+        onClose();
+      }}
+    >
+      <p className="mb-4 text-13 text-muted">
+        Filter: <span className="text-ink break-words">{say(filter)}</span>
+      </p>
       <fieldset disabled={progress !== null} className="mb-6 flex flex-wrap gap-2">
         <legend className="mb-2 text-13 font-medium">What to do</legend>
-        {verbs.map((each) => (
-          <button key={each} type="button" aria-pressed={each === verb} className={`button ${each === verb ? "button-primary" : ""}`} onClick={() => { setVerb(each); setCounted(0); }}>{sayVerb(each)}</button>
+        {requests.map((each) => (
+          <button
+            key={each.name}
+            type="button"
+            aria-pressed={each === request}
+            className={`button ${each === request ? "button-primary" : ""}`}
+            onClick={() => {
+              setRequest(each);
+              setCounted(0);
+              setDetails({});
+            }}
+          >
+            {each.label}
+          </button>
         ))}
+        <div className="w-full">
+          {request && <RequestFields request={request} details={details} onChange={setDetails} />}
+        </div>
       </fieldset>
       {dry.error && <Failure error={dry.error} again={() => void dry.refetch()} />}
       {progress === null ? (
         <p aria-live="polite" className="min-h-8 text-20 font-semibold" data-testid="matched">
-          {dry.isFetching ? (counted ? `Counting… ${count(counted)}` : "Counting…") : dry.isSuccess ? plural(matched, "job") : ""}
-          {dry.isSuccess && !dry.isFetching && <span className="text-13 font-normal text-muted"> of this filter can be asked to {sayVerb(verb).toLowerCase()}{others > 0 ? `; ${count(others)} more are in no state for it` : ""}.</span>}
+          {dry.isFetching && (counted ? `Counting… ${count(counted)}` : "Counting…")}
+          {request && dry.isSuccess && !dry.isFetching && (
+            <>
+              {plural(matched, "job")}
+              <span className="text-13 font-normal text-muted">
+                {" "}
+                will be {request.done}
+                {others > 0 ? `; the state of ${plural(others, "other job")} does not allow it` : ""}.
+              </span>
+            </>
+          )}
         </p>
-      ) : <ProgressBar progress={progress} verb={verb} />}
-      <DialogActions error={error}>
-        {progress?.over ? <button type="button" className="button button-primary" onClick={onClose}>Close</button> : progress ? (
-          <button type="button" className="button" onClick={() => { stopped.current = true; }}>Stop here</button>
-        ) : (
-          <>
-            <button type="button" className="button" onClick={onClose}>Keep everything as it is</button>
-            <button type="button" className={`button ${isGrave(verb) ? "button-danger" : "button-primary"}`} disabled={!matched || dry.isFetching} onClick={() => void run()}>
-              {sayVerb(verb)} {plural(matched, "job")}
-            </button>
-          </>
+      ) : (
+        <ProgressBar progress={progress} label={request?.label ?? ""} />
+      )}
+      <ProgressActions progress={progress} error={error} onClose={onClose} onStop={stop}>
+        {request && (
+          <RequestButton request={request} disabled={!matched || dry.isFetching} onClick={() => void run()}>
+            {plural(matched, "job")}
+          </RequestButton>
         )}
-      </DialogActions>
+      </ProgressActions>
     </Dialog>
   );
 }
 
-/** The answers to one verb, portion after portion, until the filter is through. */
-async function* portions(path: string, filter: Filter, dryRun: boolean, signal?: AbortSignal): AsyncGenerator<Portion> {
+/** The answers to one bulk request, a thousand jobs after another, until no page is left. */
+async function* portions(verb: string, body: object, signal?: AbortSignal): AsyncGenerator<Portion> {
   let cursor: string | null = null;
   do {
-    const portion: Portion = await post(path, { filter: asQuery(filter), dryRun, ...(cursor ? { cursor } : {}) }, signal);
+    const portion: Portion = await post("/api/jobs/bulk/{verb}", {
+      path: { verb },
+      body: { ...body, ...(cursor ? { cursor } : {}) },
+      signal,
+    });
     yield portion;
     cursor = portion.nextCursor;
   } while (cursor);

@@ -1,32 +1,33 @@
 "use client";
 
-import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { get } from "@/lib/api";
-import type { Queue, Stats } from "@/lib/documents";
-import { countOf } from "@/lib/format";
-import { SOON, every } from "@/lib/fresh";
-import { LOOKS, STATES, type JobState } from "@/lib/lifecycle.gen";
+import { type JobState, LOOKS, STATES } from "@/lib/lifecycle.gen";
 import { useList } from "@/lib/list";
 import { useMachines } from "@/lib/machines";
-import { useMaybeSignedIn } from "@/lib/session";
+import { visibleLine } from "@/lib/visible";
 import { Field } from "@/ui/field";
 import { Glyph } from "@/ui/glyph";
-import { NAMES, isSet, type Filter } from "./filter";
+import { useCounts } from "./counts";
+import { CLEARED, type Filter, isSet, NAMES, sayArgument } from "./filter";
 
 type Change = (changes: Record<string, string | readonly string[] | null>) => void;
 
 /** What to show: states as switches with their counts, the rest behind "More". */
 export function FilterBar({ filter, change }: { filter: Filter; change: Change }) {
-  const enabled = useMaybeSignedIn();
-  const stats = useQuery({ queryKey: ["stats"], queryFn: () => get<{ stats: Stats }>("/api/stats"), enabled, refetchInterval: every(SOON) });
+  const counts = useCounts(filter);
   const machines = useMachines();
-  const queues = useList<Queue, "queues">("queues", "/api/queues").query;
-  const rest = NAMES.filter((name) => !["action", "queue", "text"].includes(name) && filter[name]).length;
+  const queues = useList("queues", "/api/queues", {}).query;
+  const rest = NAMES.filter(
+    (name) => !["action", "queue", "text", "parent", "error", "retryOf"].includes(name) && filter[name],
+  ).length;
   const [more, setMore] = useState(rest > 0);
 
   const toggle = (state: JobState) =>
-    change({ state: filter.state.includes(state) ? filter.state.filter((each) => each !== state) : [...filter.state, state] });
+    change({
+      state: filter.state.includes(state)
+        ? filter.state.filter((each) => each !== state)
+        : [...filter.state, state],
+    });
 
   return (
     <div className="mb-4 flex flex-col gap-3">
@@ -34,22 +35,74 @@ export function FilterBar({ filter, change }: { filter: Filter; change: Change }
         {STATES.map((state) => {
           const on = filter.state.includes(state);
           return (
-            <button key={state} type="button" aria-pressed={on} onClick={() => toggle(state)}
+            <button
+              key={state}
+              type="button"
+              aria-pressed={on}
+              onClick={() => toggle(state)}
               className={`button button-small tone-${LOOKS[state].tone} ${on ? "" : "text-muted"}`}
-              style={on ? { borderColor: "var(--tone)", color: "var(--tone)", background: "color-mix(in srgb, var(--tone) 10%, var(--panel))" } : undefined}>
-              <span className="tone"><Glyph name={LOOKS[state].glyph} size={12} /></span>
+              style={
+                on
+                  ? {
+                      borderColor: "var(--tone)",
+                      color: "var(--tone)",
+                      background: "color-mix(in srgb, var(--tone) 10%, var(--panel))",
+                    }
+                  : undefined
+              }
+            >
+              <span className="tone">
+                <Glyph name={LOOKS[state].glyph} size={12} />
+              </span>
               {state}
-              <span className={`min-w-3 text-right ${on ? "" : "text-muted"}`}>{stats.data ? countOf(stats.data.stats, state) : ""}</span>
+              <span className={`min-w-3 text-right ${on ? "" : "text-muted"}`}>{counts(state)}</span>
             </button>
           );
         })}
       </div>
       <div className="flex flex-wrap items-center gap-2">
-        <Pick name="Action" value={filter.action} options={machines.data?.machines.map((machine) => machine.name) ?? []} onChange={(action) => change({ action })} />
-        <Pick name="Queue" value={filter.queue} options={queues.data?.queues.map((queue) => queue.name) ?? []} onChange={(queue) => change({ queue })} />
-        {filter.text && <button type="button" className="button button-small max-w-60" onClick={() => change({ text: null })} aria-label={`Remove the search for ${filter.text}`}><span className="truncate">“{filter.text}”</span> ×</button>}
-        <button type="button" className="button button-small" aria-expanded={more} onClick={() => setMore(!more)}>More filters{rest > 0 ? ` (${rest})` : ""}</button>
-        {isSet(filter) && <button type="button" className="button button-small button-bare" onClick={() => change({ state: null, ...Object.fromEntries(NAMES.map((name) => [name, null])) })}>Clear</button>}
+        <Pick
+          name="Action"
+          value={filter.action}
+          options={machines.data?.machines.map((machine) => machine.name) ?? []}
+          onChange={(action) => change({ action })}
+        />
+        <Pick
+          name="Queue"
+          value={filter.queue}
+          options={queues.data?.queues.map((queue) => queue.name) ?? []}
+          onChange={(queue) => change({ queue })}
+        />
+        {filter.text && (
+          <Chip name={`“${visibleLine(filter.text)}”`} onRemove={() => change({ text: null })} />
+        )}
+        {filter.input.map((each) => (
+          <Chip
+            key={each}
+            name={visibleLine(sayArgument(each))}
+            onRemove={() => change({ input: filter.input.filter((other) => other !== each) })}
+          />
+        ))}
+        {filter.parent && (
+          <Chip name={`children of ${filter.parent}`} onRemove={() => change({ parent: null })} />
+        )}
+        {filter.retryOf && (
+          <Chip name={`retries of ${filter.retryOf}`} onRemove={() => change({ retryOf: null })} />
+        )}
+        {filter.error && <Chip name="same error" onRemove={() => change({ error: null })} />}
+        <button
+          type="button"
+          className="button button-small"
+          aria-expanded={more}
+          onClick={() => setMore(!more)}
+        >
+          More filters{rest > 0 ? ` (${rest})` : ""}
+        </button>
+        {isSet(filter) && (
+          <button type="button" className="button button-small button-bare" onClick={() => change(CLEARED)}>
+            Clear
+          </button>
+        )}
       </div>
       {more && (
         <div className="panel grid gap-4 p-4 sm:grid-cols-2 lg:grid-cols-5">
@@ -58,28 +111,89 @@ export function FilterBar({ filter, change }: { filter: Filter; change: Change }
               <Late value={filter[name] ?? ""} onChange={(value) => change({ [name]: value || null })} />
             </Field>
           ))}
-          <Field name="Accepted from"><Late type="datetime-local" value={filter.from ?? ""} onChange={(from) => change({ from: from || null })} /></Field>
-          <Field name="Accepted before"><Late type="datetime-local" value={filter.to ?? ""} onChange={(to) => change({ to: to || null })} /></Field>
+          <Field name="Accepted from">
+            <Late
+              type="datetime-local"
+              value={filter.from ?? ""}
+              onChange={(from) => change({ from: from || null })}
+            />
+          </Field>
+          <Field name="Accepted before">
+            <Late
+              type="datetime-local"
+              value={filter.to ?? ""}
+              onChange={(to) => change({ to: to || null })}
+            />
+          </Field>
         </div>
       )}
     </div>
   );
 }
 
-function Pick({ name, value, options, onChange }: { name: string; value: string | null; options: readonly string[]; onChange: (value: string | null) => void }) {
+/** One part of the filter; a click takes it away. */
+function Chip({ name, onRemove }: { name: string; onRemove: () => void }) {
+  return (
+    <button
+      type="button"
+      className="button button-small max-w-60"
+      onClick={onRemove}
+      aria-label={`Remove the filter ${name}`}
+    >
+      <span className="truncate">{name}</span> ×
+    </button>
+  );
+}
+
+function Pick({
+  name,
+  value,
+  options,
+  onChange,
+}: {
+  name: string;
+  value: string | null;
+  options: readonly string[];
+  onChange: (value: string | null) => void;
+}) {
   const all = value && !options.includes(value) ? [value, ...options] : options;
   return (
-    <select aria-label={name} className="input h-7 w-auto max-w-52 text-13" value={value ?? ""} onChange={(event) => onChange(event.target.value || null)}>
+    <select
+      aria-label={name}
+      className="input h-7 w-auto max-w-52 text-13"
+      value={value ?? ""}
+      onChange={(event) => onChange(event.target.value || null)}
+    >
       <option value="">{name}: any</option>
-      {all.map((option) => <option key={option} value={option}>{option}</option>)}
+      {all.map((option) => (
+        <option key={option} value={option}>
+          {option}
+        </option>
+      ))}
     </select>
   );
 }
 
 /** A field whose value takes effect when one is done with it, not at every key. */
-function Late({ value, onChange, ...rest }: { value: string; onChange: (value: string) => void } & Omit<React.ComponentProps<"input">, "value" | "onChange">) {
+function Late({
+  value,
+  onChange,
+  ...rest
+}: { value: string; onChange: (value: string) => void } & Omit<
+  React.ComponentProps<"input">,
+  "value" | "onChange"
+>) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   const done = () => text !== value && onChange(text.trim());
-  return <input {...rest} className="input" value={text} onChange={(event) => setText(event.target.value)} onBlur={done} onKeyDown={(event) => event.key === "Enter" && done()} />;
+  return (
+    <input
+      {...rest}
+      className="input"
+      value={text}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={done}
+      onKeyDown={(event) => event.key === "Enter" && done()}
+    />
+  );
 }

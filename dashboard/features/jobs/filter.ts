@@ -1,16 +1,30 @@
-import { STATES, type JobState } from "@/lib/lifecycle.gen";
+import { type JobState, STATES } from "@/lib/lifecycle.gen";
 import { instant } from "@/lib/time";
 
-export type Filter = {
-  state: JobState[]; action: string | null; queue: string | null; tag: string | null; key: string | null; schedule: string | null;
-  text: string | null; from: string | null; to: string | null;
-};
+/** Filters of one value, by the names the service and the address know them by. */
+export const NAMES = [
+  "action",
+  "queue",
+  "tag",
+  "key",
+  "schedule",
+  "parent",
+  "error",
+  "retryOf",
+  "text",
+  "from",
+  "to",
+] as const;
+type Name = (typeof NAMES)[number];
 
-export const NAMES = ["action", "queue", "tag", "key", "schedule", "text", "from", "to"] as const;
+export type Filter = { state: JobState[]; input: string[] } & Record<Name, string | null>;
 
 export function filterOf(params: URLSearchParams): Filter {
   const wanted = params.getAll("state");
-  const filter = { state: STATES.filter((state) => wanted.includes(state)) } as Filter;
+  const filter = {
+    state: STATES.filter((state) => wanted.includes(state)),
+    input: params.getAll("input"),
+  } as Filter;
   for (const name of NAMES) filter[name] = params.get(name) || null;
   return filter;
 }
@@ -19,6 +33,7 @@ export function filterOf(params: URLSearchParams): Filter {
 export function asQuery(filter: Filter): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {};
   if (filter.state.length) query.state = filter.state;
+  if (filter.input.length) query.input = filter.input;
   for (const name of NAMES) {
     const value = filter[name];
     if (value) query[name] = name === "from" || name === "to" ? instant(value) : value;
@@ -26,11 +41,62 @@ export function asQuery(filter: Filter): Record<string, string | string[]> {
   return query;
 }
 
-export const isSet = (filter: Filter) => filter.state.length > 0 || NAMES.some((name) => filter[name]);
+export const isSet = (filter: Filter) =>
+  filter.state.length > 0 || filter.input.length > 0 || NAMES.some((name) => filter[name]);
+
+/** What takes every filter away. */
+export const CLEARED: Record<string, null> = Object.fromEntries(
+  ["state", "input", "cursor", ...NAMES].map((name) => [name, null]),
+);
 
 /** One sentence about what the filter lets through. */
 export function say(filter: Filter): string {
   const parts = NAMES.filter((name) => filter[name]).map((name) => `${name} ${filter[name]}`);
+  parts.unshift(...filter.input.map(sayArgument));
   if (filter.state.length) parts.unshift(filter.state.join(" or "));
   return parts.length ? parts.join(", ") : "all jobs";
+}
+
+/** An argument that is filtered by: `email:a@example.com`, or `*:…` where any argument may have the value. */
+export const sayArgument = (entry: string) =>
+  entry.startsWith(ANY) ? `any argument: ${entry.slice(ANY.length)}` : entry;
+const ANY = "*:";
+
+const WORDS: Record<string, Name | "state"> = {
+  ...Object.fromEntries(NAMES.filter((name) => name !== "text").map((name) => [name, name])),
+  state: "state",
+};
+// A word, or name:value, where * is any argument; a value with spaces stands in quotes. "ValueError: bad" and "http://…" are text.
+const TOKEN = /(\*|[A-Za-z_][\w.-]*):(?!\/\/)("[^"]*"|\S+)|"[^"]*"|\S+/g;
+const unquoted = (text: string) => text.replace(/^"(.*)"$/, "$1");
+
+/** Parse search text such as `email:a@example.com tag:vip some words` into the filters of the URL. */
+export type Found = Record<string, string | string[] | null>;
+export function parseSearch(typed: string): Found {
+  const found: Found = {};
+  const input: string[] = [];
+  const state: string[] = [];
+  const words: string[] = [];
+  for (const [token, name, value] of typed.matchAll(TOKEN)) {
+    if (name === undefined || value === undefined) words.push(unquoted(token));
+    else if (WORDS[name] === "state") state.push(unquoted(value));
+    else if (WORDS[name]) found[WORDS[name]] = unquoted(value);
+    else input.push(`${name}:${unquoted(value)}`);
+  }
+  if (input.length) found.input = input;
+  if (state.length) found.state = state;
+  if (words.length) found.text = words.join(" ");
+  return found;
+}
+
+/** The same, where `isArgument` knows what jobs were called with: such words are an argument, not text. */
+export async function parseFound(
+  typed: string,
+  isArgument: (entry: string) => Promise<boolean>,
+): Promise<Found> {
+  const { text, ...found } = parseSearch(typed);
+  if (typeof text !== "string") return found;
+  const entry = ANY + text;
+  if (!(await isArgument(entry))) return { ...found, text };
+  return { ...found, input: [...(found.input ?? []), entry] };
 }

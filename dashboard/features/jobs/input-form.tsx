@@ -1,98 +1,127 @@
 "use client";
 
 import type { Schema } from "@/lib/documents";
-import { read, write } from "@/lib/json";
+import { type Draft, draftOf, type FormField, fieldsOf, jsonOf, readForm } from "@/lib/form";
+import { write } from "@/lib/json";
 import { Field } from "@/ui/field";
 
-export type Draft = Record<string, string>;
-type Kind = "text" | "number" | "boolean" | "choice" | "json";
+/** An input that is being written, as fields or as JSON. */
+export type Written = { as: "form" | "json"; draft: Draft; json: string };
 
-/** A field for each property of a machine's input; what has no simple field is written as JSON. */
-export function InputForm({ schema, draft, change, wrong }: { schema: Schema; draft: Draft; change: (draft: Draft) => void; wrong: Record<string, string> }) {
-  const needed = (name: string) => Number(schema.required?.includes(name) ?? false);
-  const names = Object.keys(schema.properties ?? {}).sort((a, b) => needed(b) - needed(a));
-  if (names.length === 0) {
-    return (
-      <Field name="Input" hint="JSON" wrong={wrong[""]}>
-        <textarea className="input" rows={5} spellCheck={false} value={draft[""] ?? "{}"} onChange={(event) => change({ ...draft, "": event.target.value })} />
-      </Field>
-    );
-  }
+export const EMPTY: Written = { as: "form", draft: {}, json: "{}" };
+
+/** An input that exists, ready to be changed: as fields where they can show all of it, else as JSON. */
+export function writtenOf(input: unknown, schema: Schema): Written {
+  const draft = draftOf(input, schema);
+  return { as: draft ? "form" : "json", draft: draft ?? {}, json: write(input, 2) };
+}
+
+export const inputOf = (schema: Schema, written: Written) =>
+  written.as === "json" ? jsonOf(written.json) : readForm(schema, written.draft);
+
+type Props = {
+  schema: Schema;
+  written: Written;
+  change: (written: Written) => void;
+  wrong: Record<string, string>;
+};
+
+/** The arguments of an action: a field for each of them in the order of its signature, or all of them as JSON. */
+export function InputForm({ schema, written, change, wrong }: Props) {
+  const fields = fieldsOf(schema);
+  const asJson = written.as === "json" || fields.length === 0;
+  const turn = () => {
+    if (written.as === "form") {
+      const { value } = readForm(schema, written.draft);
+      return change({ ...written, as: "json", json: write(value, 2) });
+    }
+    const { value, wrong: bad } = jsonOf(written.json);
+    const draft = Object.keys(bad).length ? null : draftOf(value, schema);
+    if (draft) change({ ...written, as: "form", draft });
+  };
   return (
-    <div className="grid gap-4 sm:grid-cols-2">
-      {names.map((name) => {
-        const property = plain(schema.properties![name]!, schema);
-        const kind = kindOf(property);
-        const required = schema.required?.includes(name) ?? false;
-        const set = (value: string) => change({ ...draft, [name]: value });
-        return (
-          <Field key={name} name={name} wrong={wrong[name]} hint={hint(property, required)}>
-            {kind === "json" ? <textarea className="input" rows={3} spellCheck={false} placeholder="JSON" value={draft[name] ?? ""} onChange={(event) => set(event.target.value)} />
-              : kind === "boolean" || kind === "choice" ? (
-                <select className="input" value={draft[name] ?? ""} onChange={(event) => set(event.target.value)}>
-                  {!required && <option value="">as the machine has it</option>}
-                  {required && <option value="" disabled>choose…</option>}
-                  {(kind === "boolean" ? [true, false] : property.enum ?? []).map((option) => <option key={write(option)} value={write(option)}>{String(option)}</option>)}
-                </select>
-              ) : <input className="input" inputMode={kind === "number" ? "decimal" : undefined} value={draft[name] ?? ""} onChange={(event) => set(event.target.value)} />}
-          </Field>
-        );
-      })}
-    </div>
+    <fieldset>
+      <legend className="sr-only">Input</legend>
+      {fields.length > 0 && (
+        <div className="mb-2 flex items-center justify-between">
+          <span className="text-13 text-muted">
+            Input{!asJson && <span aria-hidden="true"> · fields marked * are required</span>}
+          </span>
+          <span role="group" aria-label="Write the input as" className="flex gap-1">
+            {(["form", "json"] as const).map((each) => (
+              <button
+                key={each}
+                type="button"
+                aria-pressed={written.as === each}
+                className={`button button-small ${written.as === each ? "bg-sunk" : "button-bare text-muted"}`}
+                onClick={() => written.as !== each && turn()}
+              >
+                {each === "form" ? "Form" : "JSON"}
+              </button>
+            ))}
+          </span>
+        </div>
+      )}
+      {asJson ? (
+        <Field name="Input" hint="JSON" wrong={wrong[""] ?? Object.values(wrong)[0]}>
+          <textarea
+            className="input"
+            rows={8}
+            spellCheck={false}
+            value={fields.length > 0 ? written.json : (written.draft[""] ?? written.json)}
+            onChange={(event) =>
+              change({
+                ...written,
+                json: event.target.value,
+                draft: { ...written.draft, "": event.target.value },
+              })
+            }
+          />
+        </Field>
+      ) : (
+        <div className="grid gap-4 sm:grid-cols-2">
+          {fields.map((field) => (
+            <Field
+              key={field.name}
+              name={field.name}
+              required={field.required}
+              wrong={wrong[field.name]}
+              hint={field.hint}
+            >
+              <Control
+                field={field}
+                value={written.draft[field.name] ?? ""}
+                onChange={(value) => change({ ...written, draft: { ...written.draft, [field.name]: value } })}
+              />
+            </Field>
+          ))}
+        </div>
+      )}
+    </fieldset>
   );
 }
 
-/** The draft as a value, or what is wrong with each field of it. */
-export function valueOf(schema: Schema, draft: Draft): { value: unknown; wrong: Record<string, string> } {
-  const wrong: Record<string, string> = {};
-  const names = Object.keys(schema.properties ?? {});
-  if (names.length === 0) {
-    try {
-      return { value: read(draft[""] ?? "{}"), wrong };
-    } catch {
-      return { value: null, wrong: { "": "This is not JSON." } };
-    }
+type ControlProps = { field: FormField; value: string; onChange: (value: string) => void };
+
+function Control({ field, value, onChange, ...rest }: ControlProps) {
+  const change = (event: React.ChangeEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) =>
+    onChange(event.target.value);
+  const props = { ...rest, className: "input", value, onChange: change };
+  if (field.kind === "json") return <textarea {...props} rows={3} spellCheck={false} placeholder="JSON" />;
+  if (field.kind === "boolean" || field.kind === "choice") {
+    const options = field.kind === "boolean" ? [true, false] : (field.schema.enum ?? []);
+    return (
+      <select {...props}>
+        <option value="" disabled={field.required}>
+          {field.required ? "choose…" : "the default"}
+        </option>
+        {options.map((option) => (
+          <option key={write(option)} value={write(option)}>
+            {String(option)}
+          </option>
+        ))}
+      </select>
+    );
   }
-  const value: Record<string, unknown> = {};
-  for (const name of names) {
-    const property = plain(schema.properties![name]!, schema);
-    const kind = kindOf(property);
-    const text = draft[name] ?? "";
-    if (text === "") {
-      if (schema.required?.includes(name)) {
-        if (kind === "text") value[name] = "";
-        else wrong[name] = "This one is needed.";
-      }
-    } else if (kind === "text") value[name] = text;
-    else {
-      try {
-        value[name] = read(text);
-      } catch {
-        wrong[name] = kind === "number" ? "This is not a number." : "This is not JSON.";
-      }
-    }
-  }
-  return { value, wrong };
-}
-
-function kindOf(schema: Schema): Kind {
-  if (schema.enum) return "choice";
-  if (schema.type === "string") return "text";
-  if (schema.type === "integer" || schema.type === "number") return "number";
-  return schema.type === "boolean" ? "boolean" : "json";
-}
-
-/** The schema without its detours: references followed, "or null" left out. */
-function plain(schema: Schema, root: Schema): Schema {
-  const name = schema.$ref?.split("/").pop();
-  if (name && root.$defs?.[name]) return plain({ ...root.$defs[name], ...schema, $ref: undefined }, root);
-  const others = schema.anyOf?.filter((each) => each.type !== "null");
-  if (others?.length === 1) return plain({ ...schema, ...others[0], anyOf: undefined }, root);
-  return schema;
-}
-
-function hint(schema: Schema, required: boolean): string | undefined {
-  const kind = Array.isArray(schema.type) ? schema.type.join(" or ") : schema.type;
-  const fallback = schema.default === undefined || schema.default === null ? "" : `, ${write(schema.default)} if left empty`;
-  return schema.description ?? ((kind ? `${kind}${required ? "" : ", optional"}` : "") + fallback || undefined);
+  return <input {...props} inputMode={field.kind === "number" ? "decimal" : undefined} />;
 }

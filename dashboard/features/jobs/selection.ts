@@ -15,7 +15,8 @@ export type Selection = {
 };
 
 /** The rows that are selected. One that newer jobs push off the page stays so; another page begins with none. */
-export function useSelection(shown: readonly Job[], page: string): Selection {
+export function useSelection(rows: { readonly current: readonly Job[] }, page: string): Selection {
+  const shown = rows.current;
   const [kept, setKept] = useState({ page, jobs: NONE });
   const last = useRef("");
   const selected = kept.page === page ? kept.jobs : NONE;
@@ -33,9 +34,14 @@ export function useSelection(shown: readonly Job[], page: string): Selection {
     jobs: [...selected].map(([id, job]) => asShown.get(id) ?? job),
     has: (job) => selected.has(String(job.id)),
     toggle: (job, through = false) => {
-      const [from, to] = [last.current, String(job.id)].map((id) => shown.findIndex((each) => String(each.id) === id)) as [number, number];
+      const [from, to] = [last.current, String(job.id)].map((id) =>
+        shown.findIndex((each) => String(each.id) === id),
+      ) as [number, number];
       last.current = String(job.id);
-      mark(through && from >= 0 ? shown.slice(Math.min(from, to), Math.max(from, to) + 1) : [job], !selected.has(String(job.id)));
+      mark(
+        through && from >= 0 ? shown.slice(Math.min(from, to), Math.max(from, to) + 1) : [job],
+        !selected.has(String(job.id)),
+      );
     },
     all: (on) => mark(shown, on),
     clear: () => setKept({ page, jobs: NONE }),

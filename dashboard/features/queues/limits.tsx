@@ -2,9 +2,10 @@
 
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { part, patch } from "@/lib/api";
+import { patch } from "@/lib/api";
 import type { Queue } from "@/lib/documents";
-import { Dialog, DialogActions } from "@/ui/dialog";
+import { keys } from "@/lib/keys";
+import { Dialog, FormActions } from "@/ui/dialog";
 import { Field } from "@/ui/field";
 import { useToast } from "@/ui/toast";
 
@@ -14,27 +15,54 @@ export function LimitsDialog({ queue, onClose }: { queue: Queue; onClose: () => 
   const say = useToast();
   const text = (value: number | null | undefined) => (value == null ? "" : String(value));
   const [draft, setDraft] = useState({
-    concurrency: text(queue.concurrency), limit: text(queue.rate?.limit), seconds: text(queue.rate?.seconds),
-    keyConcurrency: text(queue.keyConcurrency), keyLimit: text(queue.keyRate?.limit), keySeconds: text(queue.keyRate?.seconds),
+    concurrency: text(queue.concurrency),
+    limit: text(queue.rate?.limit),
+    seconds: text(queue.rate?.seconds),
+    keyConcurrency: text(queue.keyConcurrency),
+    keyLimit: text(queue.keyRate?.limit),
+    keySeconds: text(queue.keyRate?.seconds),
   });
   const save = useMutation({
-    mutationFn: () => patch(`/api/queues/${part(queue.name)}`, {
-      concurrency: number(draft.concurrency), rate: rate(draft.limit, draft.seconds),
-      keyConcurrency: number(draft.keyConcurrency), keyRate: rate(draft.keyLimit, draft.keySeconds),
-    }),
+    mutationFn: () =>
+      patch("/api/queues/{name}", {
+        path: { name: queue.name },
+        body: {
+          concurrency: number(draft.concurrency),
+          rate: rate(draft.limit, draft.seconds),
+          keyConcurrency: number(draft.keyConcurrency),
+          keyRate: rate(draft.keyLimit, draft.keySeconds),
+        },
+      }),
     onSuccess: () => {
-      void client.invalidateQueries({ queryKey: ["queues"] });
-      say(`The limits of ${queue.name} are set.`);
+      void client.invalidateQueries({ queryKey: keys.queues });
+      say(`Changed the limits of ${queue.name}.`);
       onClose();
     },
   });
   const field = (name: keyof typeof draft, label: string, hint?: string) => (
-    <Field name={label} hint={hint}><input className="input" type="number" min={1} step="any" inputMode="numeric" value={draft[name]} onChange={(event) => setDraft({ ...draft, [name]: event.target.value })} /></Field>
+    <Field name={label} hint={hint}>
+      <input
+        className="input"
+        type="number"
+        min={1}
+        step="any"
+        inputMode="numeric"
+        value={draft[name]}
+        onChange={(event) => setDraft({ ...draft, [name]: event.target.value })}
+      />
+    </Field>
   );
   return (
     <Dialog title={`Limits of ${queue.name}`} onClose={onClose}>
-      <form onSubmit={(event) => { event.preventDefault(); save.mutate(); }}>
-        <p className="mb-4 text-13 text-muted">They hold over all workers together. An empty field is no limit.</p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <p className="mb-4 text-13 text-muted">
+          They hold over all workers together. An empty field is no limit.
+        </p>
         <div className="grid gap-4 sm:grid-cols-3">
           {field("concurrency", "At a time")}
           {field("limit", "Starts")}
@@ -43,14 +71,14 @@ export function LimitsDialog({ queue, onClose }: { queue: Queue; onClose: () => 
           {field("keyLimit", "Starts per key")}
           {field("keySeconds", "In how many seconds")}
         </div>
-        <DialogActions error={save.error}>
-          <button type="button" className="button" onClick={onClose}>Close</button>
-          <button type="submit" className="button button-primary" disabled={save.isPending}>Save</button>
-        </DialogActions>
+        <FormActions error={save.error} onClose={onClose} disabled={save.isPending}>
+          Save
+        </FormActions>
       </form>
     </Dialog>
   );
 }
 
 const number = (text: string) => (text.trim() ? Number(text) : null);
-const rate = (limit: string, seconds: string) => (limit.trim() ? { limit: Number(limit), seconds: Number(seconds.trim() || 1) } : null);
+const rate = (limit: string, seconds: string) =>
+  limit.trim() ? { limit: Number(limit), seconds: Number(seconds.trim() || 1) } : null;

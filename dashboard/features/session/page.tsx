@@ -1,16 +1,16 @@
 "use client";
 
 import { useQueryClient } from "@tanstack/react-query";
-import { useRouter, useSearchParams } from "next/navigation";
+import { useSearchParams } from "next/navigation";
 import { useEffect, useState } from "react";
-import { call, setCsrf } from "@/lib/api";
-import type { Session } from "@/lib/documents";
-import { useSession } from "@/lib/session";
 import { Brand } from "@/features/shell/shell";
+import { go } from "@/lib/address";
+import { post, setCsrf } from "@/lib/api";
+import { keys } from "@/lib/keys";
+import { useSession } from "@/lib/session";
 import { Field } from "@/ui/field";
 
 export function SignInPage() {
-  const router = useRouter();
   const client = useQueryClient();
   const session = useSession();
   const next = local(useSearchParams().get("next"));
@@ -19,17 +19,20 @@ export function SignInPage() {
   const [busy, setBusy] = useState(false);
 
   useEffect(() => {
-    if (session) router.replace(next);
-  }, [session, next, router]);
+    if (session) go(next, "replace");
+  }, [session, next]);
 
   const signIn = async (event: React.FormEvent) => {
     event.preventDefault();
     setBusy(true);
     setWrong(null);
     try {
-      const { session: mine } = await call<{ session: Session }>("POST", "/api/session", { body: { key: key.trim() }, quiet: true });
+      const { session: mine } = await post("/api/session", {
+        body: { key: key.trim() },
+        quiet: true,
+      });
       setCsrf(mine.csrf);
-      client.setQueryData(["session"], mine);
+      client.setQueryData(keys.session, mine);
     } catch (error) {
       setWrong((error as Error).message);
     } finally {
@@ -40,14 +43,36 @@ export function SignInPage() {
   return (
     <main id="main" className="flex min-h-dvh items-center justify-center px-4">
       <div className="w-full max-w-96">
-        <div className="mb-6"><Brand /></div>
+        <div className="mb-6">
+          <Brand />
+        </div>
         <div className="panel p-6">
           <h1 className="mb-4 text-20 font-semibold tracking-tight">Sign in</h1>
           <form onSubmit={(event) => void signIn(event)} className="flex flex-col gap-4">
-            <Field name="Key" wrong={wrong} hint={<>It begins with <code className="text-12">kr_</code>. <code className="text-12">kairos keys add</code> makes one.</>}>
-              <input className="input font-mono" type="password" autoComplete="current-password" autoFocus required value={key} onChange={(event) => setKey(event.target.value)} />
+            <Field
+              name="Key"
+              wrong={wrong}
+              hint={
+                <>
+                  It begins with <code className="text-12">kr_</code>.{" "}
+                  <code className="text-12">kairos keys add</code> makes one.
+                </>
+              }
+            >
+              <input
+                className="input font-mono"
+                type="password"
+                autoComplete="current-password"
+                // biome-ignore lint/a11y/noAutofocus: the one thing to do on this page
+                autoFocus
+                required
+                value={key}
+                onChange={(event) => setKey(event.target.value)}
+              />
             </Field>
-            <button type="submit" className="button button-primary h-9" disabled={busy || !key.trim()}>{busy ? "Signing in…" : "Sign in"}</button>
+            <button type="submit" className="button button-primary h-9" disabled={busy || !key.trim()}>
+              {busy ? "Signing in…" : "Sign in"}
+            </button>
           </form>
         </div>
       </div>

@@ -23,12 +23,30 @@ export function SettingsPage() {
       <PageTitle title="Settings" />
       <div role="tablist" aria-label="Settings" className="mb-6 flex gap-6 border-b">
         {(Object.keys(TABS) as Tab[]).map((each) => (
-          <button key={each} type="button" role="tab" id={`tab-${each}`} aria-selected={each === tab} aria-controls="settings" onClick={() => change({ tab: each === "keys" ? null : each })}
-            className={`-mb-px border-b-2 pb-2 text-14 ${each === tab ? "border-ink font-medium" : "border-transparent text-muted hover:text-ink"}`}>{TABS[each][0]}</button>
+          <button
+            key={each}
+            type="button"
+            role="tab"
+            id={`tab-${each}`}
+            aria-selected={each === tab}
+            aria-controls="settings"
+            onClick={() => change({ tab: each === "keys" ? null : each })}
+            className={`-mb-px border-b-2 pb-2 text-14 ${each === tab ? "border-ink font-medium" : "border-transparent text-muted hover:text-ink"}`}
+          >
+            {TABS[each][0]}
+          </button>
         ))}
       </div>
       <div id="settings" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {!session ? <Loading /> : may ? <Body /> : <Empty title="Your key does not reach here.">Settings need a key with the scope <code>admin</code>.</Empty>}
+        {!session ? (
+          <Loading />
+        ) : may ? (
+          <Body />
+        ) : (
+          <Empty title="Your key may not see the settings.">
+            Settings need a key with the scope <code>admin</code>.
+          </Empty>
+        )}
       </div>
     </>
   );

@@ -17,14 +17,26 @@ export function Connection() {
   return (
     <>
       <span className="hidden items-center gap-2 px-2 text-12 text-muted sm:flex" data-connection={state}>
-        <span className={`tone ${lost ? "tone-red" : state === "open" ? "tone-green" : "tone-grey"}`} aria-hidden="true">
-          <svg width="8" height="8" viewBox="0 0 8 8">{state === "open" ? <circle cx="4" cy="4" r="3" fill="currentColor" /> : <circle cx="4" cy="4" r="3" fill="none" stroke="currentColor" strokeWidth="1.5" />}</svg>
+        <span
+          className={`tone ${lost ? "tone-red" : state === "open" ? "tone-green" : "tone-grey"}`}
+          aria-hidden="true"
+        >
+          <svg width="8" height="8" viewBox="0 0 8 8">
+            {state === "open" ? (
+              <circle cx="4" cy="4" r="3" fill="currentColor" />
+            ) : (
+              <circle cx="4" cy="4" r="3" fill="none" stroke="currentColor" strokeWidth="1.5" />
+            )}
+          </svg>
         </span>
         {state === "open" ? "Live" : lost ? "Not live" : "Connecting"}
       </span>
       {long && (
-        <div role="alert" className="tone tone-red tone-soft fixed inset-x-0 top-14 z-30 border-b px-4 py-2 text-center text-13 lg:left-[216px]">
-          The connection is lost. What you see may be old; it goes on by itself when the service is back.
+        <div
+          role="alert"
+          className="tone tone-red tone-soft fixed inset-x-0 top-14 z-30 border-b px-4 py-2 text-center text-13 lg:left-[216px]"
+        >
+          The connection is lost. What you see may be out of date. The page reconnects by itself.
         </div>
       )}
     </>

@@ -5,6 +5,7 @@ import { PAGES } from "./pages";
 
 const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Search jobs"],
+  ["⌘K", "Go to or do anything"],
   ["j", "Next row"],
   ["k", "Previous row"],
   ["Enter", "Open the row"],
@@ -24,7 +25,11 @@ export function Help({ onClose }: { onClose: () => void }) {
           <div key={keys} className="flex items-center justify-between gap-4">
             <dt>{meaning}</dt>
             <dd className="flex gap-1">
-              {keys.split(" ").map((key) => <kbd key={key} className="rounded border border-strong bg-sunk px-1.5 text-12">{key}</kbd>)}
+              {keys.split(" ").map((key) => (
+                <kbd key={key} className="rounded border border-strong bg-sunk px-1.5 text-12">
+                  {key}
+                </kbd>
+              ))}
             </dd>
           </div>
         ))}

@@ -1,17 +1,18 @@
 "use client";
 
-import { usePathname, useRouter, useSearchParams } from "next/navigation";
+import { useSearchParams } from "next/navigation";
 import { useEffect, useRef, useState } from "react";
-import { jobHref } from "@/lib/address";
+import { type Found, parseFound } from "@/features/jobs/filter";
+import { go, jobHref, usePath } from "@/lib/address";
+import { get } from "@/lib/api";
 import { useKeys } from "@/lib/keyboard";
 import { Icon } from "@/ui/icon";
 
 const JOBS = "/jobs/";
 
-/** Finds jobs by text; a number opens that job. */
+/** Finds jobs by what they were called with, by text or by a filter's name (`tag:vip`); a number opens that job. */
 export function Search() {
-  const router = useRouter();
-  const path = usePathname();
+  const path = usePath();
   const inUrl = useSearchParams().get("text") ?? "";
   const [text, setText] = useState(inUrl);
   const field = useRef<HTMLInputElement>(null);
@@ -21,20 +22,58 @@ export function Search() {
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
     const wanted = text.trim();
-    if (/^\d+$/.test(wanted)) return router.push(jobHref(wanted));
-    const params = new URLSearchParams(path === JOBS ? window.location.search : "");
-    params.delete("cursor");
-    params.delete("text");
-    if (wanted) params.set("text", wanted);
-    router.push(`${JOBS}${params.size ? `?${params}` : ""}`);
+    if (/^\d+$/.test(wanted)) return go(jobHref(wanted));
+    void search(wanted, path === JOBS ? window.location.search : "").then(() => {
+      setText("");
+      document.getElementById("main")?.focus({ preventScroll: true }); // where j, k and Tab find the jobs
+    });
   };
 
   return (
-    <form role="search" onSubmit={submit} className="relative w-full max-w-80 min-w-0">
-      <span className="pointer-events-none absolute top-2 left-2 text-muted"><Icon name="search" /></span>
-      <input ref={field} type="search" className="input pr-2 pl-8 text-ellipsis sm:pr-8" placeholder="Search jobs, or a job's number" aria-label="Search jobs" value={text}
-        onChange={(event) => setText(event.target.value)} onKeyDown={(event) => event.key === "Escape" && field.current?.blur()} />
-      <kbd aria-hidden="true" className="pointer-events-none absolute top-1.5 right-2 hidden rounded border border-strong bg-sunk px-1.5 text-12 leading-[18px] text-muted sm:block">/</kbd>
+    <form role="search" onSubmit={submit} className="relative w-full max-w-[27rem] min-w-0">
+      <button
+        type="submit"
+        aria-label="Search"
+        className="absolute top-0 left-0 grid size-8 place-items-center text-muted hover:text-ink"
+      >
+        <Icon name="search" />
+      </button>
+      <input
+        ref={field}
+        type="search"
+        className="input pr-2 pl-8 text-ellipsis sm:pr-8"
+        placeholder="Search: a@example.com, order 42, tag:vip, some error"
+        aria-label="Search jobs"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === "Escape" && field.current?.blur()}
+      />
+      <kbd className="pointer-events-none absolute top-1.5 right-2 hidden rounded border border-strong bg-sunk px-1.5 text-12 leading-[18px] text-muted sm:block">
+        /
+      </kbd>
     </form>
   );
 }
+
+/** Goes to the jobs that were typed for, among those that the filters in the address let through. */
+export const search = async (typed: string, before: string) =>
+  go(JOBS + asSearch(await parseFound(typed, isArgument), before));
+
+/** What was searched for, added to the filters that are already in the address. */
+export function asSearch(found: Found, before: string): string {
+  const params = new URLSearchParams(before);
+  params.delete("cursor");
+  params.delete("text");
+  for (const [name, value] of Object.entries(found)) {
+    params.delete(name);
+    for (const each of Array.isArray(value) ? value : [value]) if (each) params.append(name, each);
+  }
+  return params.size ? `?${params}` : "";
+}
+
+/** Whether some job was called with this argument; where the service does not say, it is searched for as text. */
+const isArgument = (entry: string) =>
+  get("/api/jobs", { query: { input: [entry], limit: 1 } }).then(
+    ({ jobs }) => jobs.length > 0,
+    () => false,
+  );

@@ -1,1 +1,1 @@
-"""Machines that ship with Kairos, and the one way by which it calls out."""
+"""Built-in machines (`http`, `command`, webhooks), and `egress`, the only module that makes outgoing calls."""

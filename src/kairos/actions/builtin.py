@@ -1,4 +1,4 @@
-"""The built-in actions that the settings turn on."""
+"""Register the built-in actions that the settings enable; their names are `BUILT_IN` in config.py."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from kairos.machine.registry import Registry
 
 
 def register(registry: Registry, settings: Settings) -> None:
-    """Add the machines that are on."""
+    """Add the machines that are enabled."""
     for name in dict.fromkeys(settings.actions):
         registry.add(_machine(name, settings))
 
 
 def _machine(name: str, settings: Settings) -> Machine:
-    # Imported when they are on: an app that does not call out need not load what calls out.
+    # Imported only when enabled: most apps need neither.
     if name == "http":
         from kairos.actions import http
 

@@ -1,4 +1,4 @@
-"""`command`: runs a program of the allow-list. Its output is the job's log, its exit code the job's end."""
+"""`command`: run a program of the allow-list. Its output goes to the job's log; its exit code decides the job's end."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from kairos.actions import programs, warden
-from kairos.actions.lengths import Length
-from kairos.actions.output import Output
+from kairos.actions import command_allowlist, command_supervisor
+from kairos.actions.command_output import Output
+from kairos.actions.duration_field import Length
 from kairos.durations import duration
 from kairos.errors import BadRequest, CommandFailed, StepTimeout
 from kairos.machine.backoff import Backoff
-from kairos.machine.context import Context, tell
+from kairos.machine.context import Context, write_log
 from kairos.machine.definition import Machine
+from kairos.machine.from_code import Declaration, read_function
 from kairos.machine.outcome import Replay, Stop
-from kairos.machine.reading import read_function
 
-# A pipe that something kept open beyond the end of the command is not waited for.
+# How long to read on after the command has ended, in case a child process keeps its output open.
 _LAST_OUTPUT = 2.0
-# How long the warden may take to end what it was told to end.
-_PATIENCE = 10.0
-# Where the schema of its input says what may be run, and which variables may be set.
+# How long the supervisor process may take to end the command.
+_EXIT_TIMEOUT = 10.0
+# JSON schema keywords that publish what may be run and which variables may be set.
 ALLOW, ENV = "allow", "allowEnv"
 
 
 def machine(allow: Sequence[Sequence[str]], env: Sequence[str]) -> Machine:
-    """The machine for a worker that may run what `allow` lists, with the variables that `env` names."""
+    """Build the machine for a worker that may run what `allow` lists, with the variables that `env` names."""
 
     async def command(
         ctx: Context[Any],
@@ -48,31 +48,26 @@ def machine(allow: Sequence[Sequence[str]], env: Sequence[str]) -> Machine:
         grace: Length = "10s",
         attempts: Annotated[int, Field(ge=1, le=1000)] = 1,
     ) -> dict[str, Any]:
-        """Run an argv, never a shell's line; SIGTERM and, after `grace`, SIGKILL end it with all it started."""
-        run = _Run(ctx, programs.check(argv, allow), programs.surroundings(env or {}, allowed), _folder(cwd))
+        """Run an argv without a shell; SIGTERM and, after `grace`, SIGKILL end it with its child processes."""
+        run = _Run(
+            ctx,
+            command_allowlist.check(argv, allow),
+            command_allowlist.environment(env or {}, allowed),
+            _folder(cwd),
+        )
         limit = None if timeout is None else duration(timeout, "timeout").total_seconds()
         return await run(stdin, limit, duration(grace, "grace").total_seconds())
 
     allowed = tuple(env)
-    # Told with the machine, so that whoever asks for a job can know what its workers would say.
+    # Published with the machine, so that a client can know what its workers would refuse.
     listed: Any = {ALLOW: [list(each) for each in allow], ENV: list(env)}
     command.__annotations__["argv"] = Annotated[list[str], Field(min_length=1, json_schema_extra=listed)]
-    return read_function(
-        command,
-        name="command",
-        version=1,
-        queue="default",
-        ttl=None,
-        timeout=None,
-        runs_in=None,
-        redact=["env", "stdin"],
-        retry=_handle,
-    )
+    return read_function(command, Declaration("command", redact=["env", "stdin"], retry=_handle))
 
 
 def _handle(error: Exception, ctx: Context[Any]) -> Replay | Stop:
     if isinstance(error, BadRequest):
-        return Stop(error.message)  # asking again changes nothing
+        return Stop(error.message)  # a retry would be refused too
     return Backoff(attempts=ctx.state.attempts)(error, ctx)
 
 
@@ -93,8 +88,8 @@ class _Run:
         self._argv = argv
         self._env = env
         self._cwd = cwd
-        self._out = Output(lambda line: tell(ctx, "info", line, stream="stdout"))
-        self._err = Output(lambda line: tell(ctx, "info", line, stream="stderr"))
+        self._out = Output(lambda line: write_log(ctx, "info", line, stream="stdout"))
+        self._err = Output(lambda line: write_log(ctx, "info", line, stream="stderr"))
 
     async def __call__(self, stdin: str | None, limit: float | None, grace: float) -> dict[str, Any]:
         ours, theirs = socket.socketpair()
@@ -107,12 +102,12 @@ class _Run:
                 async with asyncio.timeout(limit):
                     report = await asyncio.shield(work)
             except BaseException as error:
-                # The warden hears that our end closed, and ends them all; it does so too if we die here.
+                # The supervisor sees the channel close and ends all processes, as it does if this worker dies.
                 ours.shutdown(socket.SHUT_WR)
-                done, _ = await asyncio.wait([work], timeout=grace + _PATIENCE)
+                done, _ = await asyncio.wait([work], timeout=grace + _EXIT_TIMEOUT)
                 if not done:
-                    process.kill()  # the kernel kills the command with it
-                    await asyncio.wait([work], timeout=_PATIENCE)
+                    process.kill()  # the kernel then kills the command as well
+                    await asyncio.wait([work], timeout=_EXIT_TIMEOUT)
                 if isinstance(error, TimeoutError):
                     raise StepTimeout(f"{self._argv[0]} ran longer than {limit:g} s.") from None
                 raise
@@ -123,7 +118,7 @@ class _Run:
     ) -> asyncio.subprocess.Process:
         number = channel.fileno()
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", warden.__file__, str(number), str(grace), *self._argv),
+            *(sys.executable, "-I", "-S", command_supervisor.__file__, str(number), str(grace), *self._argv),
             stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -143,17 +138,17 @@ class _Run:
         ]
         if stdin is not None:
             readers.append(asyncio.create_task(_feed(process, stdin)))
-        said = bytearray()
+        received = bytearray()
         with suppress(ConnectionError):
             while part := await asyncio.get_running_loop().sock_recv(channel, 4096):
-                said += part
+                received += part
         await process.wait()
         _, stuck = await asyncio.wait(readers, timeout=_LAST_OUTPUT)
         if stuck:
             process._transport.close()  # type: ignore[attr-defined] # or the pipes stay open as long as their holder
         for reader in stuck:
             reader.cancel()
-        return json.loads(said) if said else {"error": "the process that watches over it was killed"}
+        return json.loads(received) if received else {"error": "the process that watches over it was killed"}
 
     def _result(self, report: dict[str, Any]) -> dict[str, Any]:
         name = shlex.join(self._argv)[:200]
@@ -174,7 +169,7 @@ class _Run:
 
 async def _feed(process: asyncio.subprocess.Process, text: str) -> None:
     assert process.stdin is not None
-    with suppress(ConnectionError):  # it may end without reading all of it
+    with suppress(ConnectionError):  # the command may end without reading all its input
         process.stdin.write(text.encode())
         await process.stdin.drain()
     process.stdin.close()

@@ -1,4 +1,4 @@
-"""Reads a crontab as cron does, line by line, into what Kairos would run; what it cannot hold, it refuses by name."""
+"""Read a crontab line by line as cron does; each line becomes an entry for Kairos or a refusal with its reason."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kairos.actions import programs
-from kairos.actions.shell import needs_shell
+from kairos.actions import command_allowlist
+from kairos.actions.shell_syntax import needs_shell
 from kairos.errors import BadRequest, KairosError
 from kairos.schedule import IntentError, Plan, when
 
 _SETTING = re.compile(r"""\s*(["']?)([A-Za-z_][A-Za-z0-9_]*)\1\s*=\s*(.*?)\s*$""")
-# What cron itself reads, and no command does.
-_CRONS_OWN = ("CRON_TZ", "MAILTO", "MAILFROM", "SHELL", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING")
-_UNHELD = {
+# Variables that configure cron itself, not the commands.
+_CRON_VARIABLES = ("CRON_TZ", "MAILTO", "MAILFROM", "SHELL", "CONTENT_TYPE", "CONTENT_TRANSFER_ENCODING")
+_UNSUPPORTED_VARIABLES = {
     "RANDOM_DELAY": "give the schedules a jitter instead",
     "START_HOURS_RANGE": "write the hours into the lines themselves",
 }
-# Cron's own, where a crontab says nothing of it.
+# Cron's defaults.
 _PATH = "/usr/bin:/bin"
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What the lines above say for the lines below."""
+class CronEnvironment:
+    """The variables in force for the following lines."""
 
     tz: str
     home: str
@@ -38,7 +38,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line that can live in Kairos."""
+    """One line that Kairos can run."""
 
     number: int
     line: str
@@ -53,7 +53,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One line that cannot, and why."""
+    """One line that Kairos cannot run, and why."""
 
     number: int
     line: str
@@ -62,14 +62,14 @@ class Refusal:
 
 def read(
     text: str,
-    start: Surroundings,
+    start: CronEnvironment,
     *,
     with_user: bool = False,
     allow_shell: bool = False,
     prefix: str = "crontab",
 ) -> Iterator[Entry | Refusal]:
-    """Every line that means something, in order."""
-    around = start
+    """Return an entry or a refusal for every line that is not blank or a comment, in order."""
+    environment = start
     seen: dict[str, int] = {}
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
@@ -77,27 +77,27 @@ def read(
             continue
         try:
             if (setting := _SETTING.match(line)) is not None:
-                around = _set(around, setting[2], _unquoted(setting[3]))
+                environment = _set(environment, setting[2], _unquoted(setting[3]))
             else:
-                yield _entry(number, line, around, with_user, allow_shell, prefix, seen)
+                yield _entry(number, line, environment, with_user, allow_shell, prefix, seen)
         except IntentError as error:
             yield Refusal(number, line, str(error))
         except KairosError as error:
             yield Refusal(number, line, error.message)
 
 
-def _set(around: Surroundings, name: str, value: str) -> Surroundings:
-    if name in _UNHELD:
-        raise BadRequest(f"{name} has no place in Kairos: {_UNHELD[name]}.")
+def _set(environment: CronEnvironment, name: str, value: str) -> CronEnvironment:
+    if name in _UNSUPPORTED_VARIABLES:
+        raise BadRequest(f"{name} has no place in Kairos: {_UNSUPPORTED_VARIABLES[name]}.")
     if name == "CRON_TZ":
-        return replace(around, tz=value)
+        return replace(environment, tz=value)
     if name == "SHELL":
-        return replace(around, shell=value)
-    if name in _CRONS_OWN:
-        return around  # what a job prints is in its log, and nobody is sent mail
+        return replace(environment, shell=value)
+    if name in _CRON_VARIABLES:
+        return environment  # output goes to the job's log; no mail is sent
     if name == "HOME":
-        around = replace(around, home=value)
-    return replace(around, env={**around.env, name: value})
+        environment = replace(environment, home=value)
+    return replace(environment, env={**environment.env, name: value})
 
 
 def _unquoted(value: str) -> str:
@@ -109,7 +109,7 @@ def _unquoted(value: str) -> str:
 def _entry(
     number: int,
     line: str,
-    around: Surroundings,
+    environment: CronEnvironment,
     with_user: bool,
     allow_shell: bool,
     prefix: str,
@@ -118,16 +118,16 @@ def _entry(
     fields, rest = _fields(line)
     if with_user:
         user, rest = [*rest.split(None, 1), ""][:2]
-        if user != around.user:
+        if user != environment.user:
             raise BadRequest(
-                f"it runs as {user}, and a worker runs commands as itself, here {around.user}: "
+                f"it runs as {user}, and a worker runs commands as itself, here {environment.user}: "
                 f"import it with --user {user} for workers of {user}."
             )
     command, stdin = _percent(rest.strip())
     if not command:
         raise BadRequest("it has no command.")
-    argv = _argv(command, around, allow_shell)
-    plan = when(fields, tz=around.tz)
+    argv = _argv(command, environment, allow_shell)
+    plan = when(fields, tz=environment.tz)
     return Entry(
         number,
         line,
@@ -135,14 +135,14 @@ def _entry(
         fields,
         plan,
         argv,
-        around.home,
+        environment.home,
         stdin,
-        around.env,
+        environment.env,
     )
 
 
 def _fields(line: str) -> tuple[str, str]:
-    """The times and the rest of a line."""
+    """Split a line into its time fields and the command."""
     count = 1 if line.startswith("@") else 5
     parts = line.split(None, count)
     if line.startswith("-"):
@@ -153,25 +153,27 @@ def _fields(line: str) -> tuple[str, str]:
 
 
 def _percent(rest: str) -> tuple[str, str | None]:
-    """The command, and what it reads: cron ends the one at the first % and begins a line at each further one."""
+    """Split off a command's input: cron ends a command at its first %, and each further % is a newline of input."""
     parts = [part.replace("\\%", "%") for part in re.split(r"(?<!\\)%", rest)]
     if len(parts) == 1:
         return parts[0], None
     return parts[0].rstrip(), "\n".join(parts[1:]) + "\n"
 
 
-def _argv(command: str, around: Surroundings, allow_shell: bool) -> tuple[str, ...]:
+def _argv(command: str, environment: CronEnvironment, allow_shell: bool) -> tuple[str, ...]:
     token = needs_shell(command)
     if token is not None:
         if not allow_shell:
             raise BadRequest(f"it needs a shell for {token}: --allow-shell lets one run it.")
-        return programs.locate(around.shell), "-c", command
+        return command_allowlist.locate(environment.shell), "-c", command
     words = shlex.split(command)
-    return programs.locate(words[0], Path(around.home), around.env.get("PATH", _PATH)), *words[1:]
+    return command_allowlist.locate(
+        words[0], Path(environment.home), environment.env.get("PATH", _PATH)
+    ), *words[1:]
 
 
 def _name(prefix: str, argv: tuple[str, ...], command: str, seen: dict[str, int]) -> str:
-    """The same command has the same name, whenever it is imported; a second line with it is its second."""
+    """Name a schedule after its command, so that a second import finds it; a repeated command gets a number."""
     program = Path(command.split()[0]).name if argv[1:2] == ("-c",) else Path(argv[0]).name
     program = re.sub(r"[^A-Za-z0-9._-]", "", program)[:60] or "line"
     name = f"{prefix}:{program}-{hashlib.sha256(command.encode()).hexdigest()[:6]}"

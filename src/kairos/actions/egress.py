@@ -1,4 +1,4 @@
-"""Calls out into the world: the address is looked up once, checked, and is the one connected to."""
+"""Outgoing HTTP calls with SSRF protection: resolve the host once, check every address, connect to a checked one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import httpx2
 
-from kairos.actions.policy import EgressPolicy
+from kairos.actions.egress_policy import EgressPolicy
 from kairos.durations import Duration, duration
 from kairos.errors import EgressFailed, EgressRefused
 
@@ -19,9 +19,9 @@ __all__ = ["EgressPolicy", "Response", "request"]
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
-# Written by us, or a way to say one thing to the check and another to the server.
+# Headers that we set ourselves, or that could make the checked host differ from the one that answers.
 _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "te", "upgrade", "trailer"})
-# What may follow a redirect to another origin; whatever else the caller set may be a secret.
+# Headers that are kept on a redirect to another origin; any other may be a secret.
 _HARMLESS = frozenset({"accept", "accept-language", "content-type", "idempotency-key", "user-agent"})
 _METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -29,7 +29,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What came back; `truncated` says that `body` is only the first `max_bytes` of it."""
+    """An HTTP response; `truncated` means that `body` is only its first `max_bytes`."""
 
     status: int
     headers: Mapping[str, str]
@@ -46,7 +46,7 @@ class _Call:
 
 
 async def lookup(host: str, port: int) -> Sequence[str]:
-    """Every address of a host, as the system resolves it; odd spellings of an address come out plain."""
+    """Return every address of a host as the system resolves it; unusual spellings of an address come out normalised."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -64,7 +64,7 @@ async def request(
     policy: EgressPolicy = EgressPolicy(),  # noqa: B008 (frozen)
     resolve: Resolve = lookup,
 ) -> Response:
-    """One call, in `timeout` in all; what the policy forbids raises `EgressRefused`, what breaks `EgressFailed`."""
+    """Make one call within `timeout`; raises `EgressRefused` if the policy forbids it, `EgressFailed` if it breaks."""
     call = _Call(method.upper(), _read(url), _checked(headers or {}), body)
     if call.method not in _METHODS:
         raise EgressRefused(
@@ -79,18 +79,18 @@ async def request(
 
 
 def check_url(url: str) -> str:
-    """The URL, if it is one that could ever be called."""
+    """Return the URL, or raise if it could never be called."""
     _read(url)
     return url
 
 
 def host_of(url: str) -> str:
-    """The host that a URL names: what may be said of it where its path and query are nobody's business."""
+    """Return the host of a URL, for messages that must not show its path and query."""
     return _read(url).host
 
 
 async def _follow(call: _Call, policy: EgressPolicy, resolve: Resolve) -> Response:
-    """The call and, as far as the policy allows, the redirects it is answered with: each checked like the first."""
+    """Make the call and follow its redirects, checking each like the first."""
     hops = 0
     while True:
         response = await _send(call, policy, resolve)
@@ -106,7 +106,7 @@ async def _follow(call: _Call, policy: EgressPolicy, resolve: Resolve) -> Respon
 async def _send(call: _Call, policy: EgressPolicy, resolve: Resolve) -> Response:
     host, port = call.url.host, call.url.port or (443 if call.url.scheme == "https" else 80)
     addresses = policy.check(host, port, await resolve(host, port))
-    transport = httpx2.AsyncHTTPTransport(verify=_tls(), trust_env=False)
+    transport = httpx2.AsyncHTTPTransport(verify=tls_context(), trust_env=False)
     async with httpx2.AsyncClient(transport=transport, trust_env=False, timeout=None) as client:
         for last, address in ((address is addresses[-1], address) for address in addresses):
             try:
@@ -120,11 +120,11 @@ async def _send(call: _Call, policy: EgressPolicy, resolve: Resolve) -> Response
 
 
 async def _at(client: httpx2.AsyncClient, call: _Call, address: str, most: int) -> Response:
-    """The call to one address; the server is still told, and must prove by TLS, the name that was asked for."""
+    """Call one address; the Host header and TLS verification still use the original name."""
     request = client.build_request(
         call.method,
         call.url.copy_with(host=address),
-        # Bytes as they are: what was not packed cannot swell.
+        # No compression: a small answer must not unpack into a large one.
         headers={"Accept-Encoding": "identity", **call.headers, "Host": call.url.netloc.decode("ascii")},
         content=call.body,
         extensions={"sni_hostname": call.url.raw_host.decode("ascii").rstrip(".")},
@@ -155,7 +155,7 @@ def _redirected(call: _Call, status: int, target: str) -> _Call:
 
 
 def _read(text: str) -> httpx2.URL:
-    """The parts of a URL, read once: the check and the connection see the same."""
+    """Parse a URL once, so that the check and the connection use the same parts."""
     if not isinstance(text, str) or any(not " " < letter < "\x7f" or letter == "\\" for letter in text):
         raise EgressRefused(f"url is {text!r}; write it in ASCII, without spaces.", field="url")
     try:
@@ -187,5 +187,5 @@ def _why(error: Exception) -> str:
 
 
 @lru_cache(maxsize=1)
-def _tls() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
     return httpx2.create_ssl_context()

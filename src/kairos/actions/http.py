@@ -1,4 +1,4 @@
-"""`http`: calls a URL of the allow-list. The answer is the job's result."""
+"""`http`: call a URL of the allow-list. The response is the job's result."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from kairos import codec
+from kairos import json_codec
 from kairos.actions import egress
+from kairos.actions.duration_field import Length
 from kairos.actions.egress import EgressPolicy, Response
-from kairos.actions.lengths import Length
 from kairos.errors import BadRequest, BadValue, UnexpectedStatus
 from kairos.machine.backoff import Backoff
 from kairos.machine.context import Context
 from kairos.machine.definition import Machine
+from kairos.machine.from_code import Declaration, read_function
 from kairos.machine.outcome import Replay, Stop
-from kairos.machine.reading import read_function
 
 Status = Annotated[int, Field(ge=100, le=599)]
 
-# What of an answer's headers is worth keeping; a cookie is not, since it is a secret.
+# Response headers that are kept; cookies are secrets and are not.
 _KEPT = frozenset(
     {
         "cache-control",
@@ -35,12 +35,12 @@ _KEPT = frozenset(
     }
     | {"expires", "last-modified", "link", "location", "retry-after", "server", "x-request-id"}
 )
-# A result holds 1 MiB as JSON, in which a character may take six bytes.
+# A result may be 1 MiB of JSON, in which one character may take six bytes.
 _MOST_KEPT = 128 << 10
 
 
 def machine(allow: Sequence[str]) -> Machine:
-    """The machine for a worker that may call what `allow` lists."""
+    """Build the machine for a worker that may call what `allow` lists."""
     policy = EgressPolicy(allow=tuple(allow), max_bytes=_MOST_KEPT)
 
     async def http(
@@ -68,27 +68,17 @@ def machine(allow: Sequence[str]) -> Machine:
         )
         return _result(url, response, expect)
 
-    return read_function(
-        http,
-        name="http",
-        version=1,
-        queue="default",
-        ttl=None,
-        timeout=None,
-        runs_in=None,
-        redact=["headers"],
-        retry=_handle,
-    )
+    return read_function(http, Declaration("http", redact=["headers"], retry=_handle))
 
 
 def _handle(error: Exception, ctx: Context[Any]) -> Replay | Stop:
     if isinstance(error, BadRequest):
-        return Stop(error.message)  # asking again changes nothing
+        return Stop(error.message)  # a retry would be refused too
     return Backoff(attempts=ctx.state.attempts)(error, ctx)
 
 
 def _headers(job_id: int, given: dict[str, str], is_json: bool) -> dict[str, str]:
-    """What was given, and that every attempt of a job is the same request."""
+    """Return the given headers, with an Idempotency-Key that is the same for every attempt of a job."""
     own = {"User-Agent": f"kairos/{version('kairos-scheduler')}", "Idempotency-Key": f"kairos-{job_id}"}
     if is_json:
         own["Content-Type"] = "application/json"
@@ -98,7 +88,7 @@ def _headers(job_id: int, given: dict[str, str], is_json: bool) -> dict[str, str
 
 def _body(body: str | None, json: Any) -> bytes | None:
     if json is not None:
-        return codec.dumps(json, "json").encode()
+        return json_codec.dumps(json, "json").encode()
     return None if body is None else body.encode()
 
 
@@ -106,21 +96,22 @@ def _result(url: str, response: Response, expect: int | list[int] | None) -> dic
     wanted = range(200, 300) if expect is None else [expect] if isinstance(expect, int) else expect
     if response.status not in wanted:
         named = "200 to 299" if expect is None else ", ".join(map(str, wanted))
-        said = codec.printable(response.body[:2000].decode("utf-8", "replace"), 500)
+        excerpt = json_codec.printable(response.body[:2000].decode("utf-8", "replace"), 500)
         raise UnexpectedStatus(
-            f"{egress.host_of(url)} answered {response.status}, not {named}" + (f": {said}" if said else ".")
+            f"{egress.host_of(url)} answered {response.status}, not {named}"
+            + (f": {excerpt}" if excerpt else ".")
         )
     kept = {name: value for name, value in response.headers.items() if name.lower() in _KEPT}
     return {
         "status": response.status,
-        "headers": {name: codec.printable(value) for name, value in kept.items()},
+        "headers": {name: json_codec.printable(value) for name, value in kept.items()},
         **_content(response),
         "truncated": response.truncated,
     }
 
 
 def _content(response: Response) -> dict[str, Any]:
-    """The body as JSON where it is, as text where it is, and as base64 where it is neither."""
+    """Return the body as JSON if it is JSON, else as text, else as base64."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     try:
         text = response.body.decode()
@@ -130,7 +121,7 @@ def _content(response: Response) -> dict[str, Any]:
         return {"base64": base64.b64encode(response.body).decode()}
     if not response.truncated and (kind == "application/json" or kind.endswith("+json")):
         try:
-            return {"json": codec.loads(text, "body")}
+            return {"json": json_codec.loads(text, "body")}
         except BadValue:
-            pass  # what the database cannot hold as JSON, it can hold as text
+            pass  # not storable as JSON: keep it as text
     return {"body": text}

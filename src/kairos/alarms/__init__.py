@@ -1,4 +1,4 @@
-"""What would be silent, made loud: every kind of alarm, and what becomes of one."""
+"""Alarms: the kinds there are, and the decision which to raise, refresh and clear."""
 
 from kairos.alarms.decide import Changes, Found, Report, decide
 from kairos.alarms.kinds import KINDS, Kind

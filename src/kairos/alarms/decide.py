@@ -1,4 +1,4 @@
-"""What to raise, refresh and clear, from what was found and what is open: a decision without I/O."""
+"""Decide which alarms to raise, refresh and clear, from what was found and what is open. No I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from kairos.alarms.kinds import KINDS, QUIET_AFTER
 
-_MOST = 1000  # find_alarms counts no further
+_MOST = 1000  # the checks count no further
 _WORDS = {
     "jobs": ("job", "jobs"),
     "leases": ("lease", "leases"),
@@ -19,7 +19,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something wrong: a state that holds now, or what has happened since the last look (up to `at`)."""
+    """One finding: a state that holds now, or an event since the last check (up to `at`)."""
 
     kind: str
     subject: str
@@ -45,7 +45,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """An alarm as it is to stand from now on; the database knows whether it is a new one."""
+    """An alarm to write; the database decides whether it is a new one."""
 
     kind: str
     subject: str
@@ -59,39 +59,41 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`clear` comes first: a later cause of what is cleared is a new alarm."""
+    """What to write. `clear` is applied first, so that a later recurrence is a new alarm."""
 
     clear: list[int] = field(default_factory=list)
     report: list[Report] = field(default_factory=list)
 
 
-def decide(looked: Collection[str], found: Sequence[Found], opened: Sequence[Open], now: datetime) -> Changes:
-    """`looked` are the kinds of state that were looked for this time: of the others nothing is known.
+def decide(
+    checked: Collection[str], found: Sequence[Found], opened: Sequence[Open], now: datetime
+) -> Changes:
+    """Decide the changes; `checked` are the kinds that were checked this time, all others stay as they are.
 
-    A state lasts as long as it is found. What happened lasts until it is acknowledged, or has not happened
-    again for 24 hours; what happens after that is a new alarm.
+    An alarm about a state stays open while the state is found. One about an event stays open until it is
+    acknowledged or has not recurred for 24 hours; a later recurrence is a new alarm.
     """
     changes = Changes()
     there = {(each.kind, each.subject): each for each in found}
     known: dict[tuple[str, str], Open] = {}
     for alarm in opened:
         seen = there.get((alarm.kind, alarm.subject))
-        if _is_over(alarm, seen, looked, now):
+        if _is_over(alarm, seen, checked, now):
             changes.clear.append(alarm.id)
             if seen is not None and alarm.acknowledged_at is not None and seen.at <= alarm.acknowledged_at:
-                del there[alarm.kind, alarm.subject]  # it was over before somebody said so
+                del there[alarm.kind, alarm.subject]  # it had ended before it was acknowledged
         else:
             known[alarm.kind, alarm.subject] = alarm
     changes.report.extend(_report(each, known.get(key)) for key, each in there.items())
     return changes
 
 
-def _is_over(alarm: Open, seen: Found | None, looked: Collection[str], now: datetime) -> bool:
+def _is_over(alarm: Open, seen: Found | None, checked: Collection[str], now: datetime) -> bool:
     kind = KINDS.get(alarm.kind)
     if kind is None:
-        return True  # of an older Kairos: nobody looks for it any more
+        return True  # a kind of an older version, which is no longer checked
     if not kind.happens:
-        return seen is None and alarm.kind in looked
+        return seen is None and alarm.kind in checked
     if alarm.acknowledged_at is not None:
         return True
     return (now if seen is None else seen.since) - alarm.last_at >= QUIET_AFTER

@@ -1,4 +1,4 @@
-"""Every kind of alarm there is: one table, from which checks, docs and tests are rendered or checked."""
+"""The table of alarm kinds. A kind that lasts also has a check in operations/alarm_checks.py."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 ERROR, WARNING = "error", "warning"
+CHECK_FAILED = "check_failed"
 
-# What happened stays an alarm until somebody has seen it, or until it has not happened again for so long.
+# An alarm about an event stays open until it is acknowledged, or has not recurred for this long.
 QUIET_AFTER = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind. `cause` is filled in with what was found; `happens` tells an event from a state that lasts.
+    """One kind of alarm. `cause` and `remedy` are templates, filled with the finding.
 
-    `after` is the threshold, where the kind has one that is a length of time.
+    `happens` marks an event, as opposed to a lasting state; `after` is the threshold, if that is a duration.
     """
 
     name: str
@@ -35,7 +36,7 @@ _TABLE = (
         "jobs ended as failed",
         "action",
         "{count} {jobs} of {subject} failed; the last was job {job}: {detail}",
-        "Read its log and history (`kairos jobs show {job}`), mend the cause, then `kairos jobs retry {job}`; "
+        "Read its log and history (`kairos jobs show {job}`), fix the cause, then `kairos jobs retry {job}`; "
         "acknowledge the alarm.",
         happens=True,
     ),
@@ -89,10 +90,10 @@ _TABLE = (
     Kind(
         "action_unknown",
         ERROR,
-        "jobs of an action that no live worker knows",
+        "jobs of an action, or with an argument, that no live worker knows",
         "action@version",
         "No live worker knows {subject}: {detail}",
-        "Deploy a worker whose code has that action and version, or cancel its jobs.",
+        "Deploy a worker whose code has that action, version and argument, or cancel its jobs.",
     ),
     Kind(
         "jobs_waiting",
@@ -120,7 +121,45 @@ _TABLE = (
         "a schedule was paused by Kairos: unreadable, or no longer declared",
         "schedule",
         "Schedule {subject} is paused since {since}: {detail}",
-        "Mend its sentence or declare it again and resume it, or remove it.",
+        "Correct its sentence or declare it again and resume it, or remove it.",
+    ),
+    Kind(
+        "schedule_unreadable",
+        ERROR,
+        "a schedule is overdue, and its stored plan is newer than the workers that run",
+        "schedule",
+        "Schedule {subject} is due since {since}, and no worker reads its plan: it has format version {detail}",
+        "Run a worker of the release that saved the schedule, or a newer one.",
+    ),
+    Kind(
+        "replies_cut",
+        WARNING,
+        "children replied without their output: the replies that wait for their parent are as large as an inbox may be",
+        "action",
+        "{count} replies to jobs of {subject} came without their output; the last was of {detail} to job {job}",
+        "Let the parent take replies as they come, or read the output of a child by its id (`outputOmitted`); "
+        "acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
+        "runner_unavailable",
+        ERROR,
+        "a cluster that steps run on (`runs_in`) cannot be used: their jobs are handed back, and wait",
+        "cluster",
+        "Steps cannot run in {subject}: {detail}",
+        "Bring the cluster up, or correct its address in the settings; install the same Python, Kairos and code on its "
+        "nodes as in the worker. The jobs are tried again by themselves; acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
+        "replica_unusable",
+        WARNING,
+        "the read replica lags, is lost or was promoted: lists and statistics are read from the primary",
+        "what is read",
+        "The replica for {subject} is not used: {detail}",
+        "See what holds it up (replication, a long query on it), or correct KAIROS_REPLICA_URL; it is used again as "
+        "soon as it fits; acknowledge the alarm.",
+        happens=True,
     ),
     Kind(
         "commits_stale",
@@ -131,6 +170,36 @@ _TABLE = (
         "The jobs ran elsewhere too. Give the worker a longer lease, or see why it stood still; "
         "acknowledge the alarm.",
         happens=True,
+    ),
+    Kind(
+        "commits_blocked",
+        ERROR,
+        "outcomes cannot be committed: another session has the rows of their jobs locked",
+        "worker",
+        "Worker {subject} cannot commit the outcomes of some jobs since {since}: {detail}",
+        "End that session's transaction (`select pg_terminate_backend(PID)`), and see what keeps it open: "
+        "the jobs are committed as soon as their rows are free.",
+        after=timedelta(seconds=10),
+    ),
+    Kind(
+        "key_held_up",
+        ERROR,
+        "jobs are due, and the job of their key that runs does not end",
+        "key",
+        "{count} {jobs} with key {subject} wait for {detail}, which has been running since {since}",
+        "See what that job waits for (`kairos jobs logs`), and cancel it if it hangs; give its step a timeout.",
+        after=timedelta(minutes=15),
+    ),
+    Kind(
+        "jobs_running_long",
+        WARNING,
+        "a step has been running for longer than is normal",
+        "action",
+        "A step of {subject} has been running for longer than is normal in {count} {jobs}; the longest, since {since}, "
+        "is {detail}",
+        "See what the step waits for (`kairos jobs logs`), and cancel the job if it hangs; give the step a timeout, "
+        "or say what is normal in `alarm_after`.",
+        after=timedelta(hours=1),
     ),
     Kind(
         "clock_skewed",
@@ -178,6 +247,27 @@ _TABLE = (
         after=timedelta(minutes=10),
     ),
     Kind(
+        "standby_asynchronous",
+        WARNING,
+        "commits do not wait for a standby: a failover to it loses the last jobs",
+        "standbys",
+        "{count} standbys follow Postgres, and commits wait for none ({detail}): "
+        "a failover to one of them loses the last jobs",
+        "Name one in synchronous_standby_names (Patroni: `synchronous_mode: true`), and set "
+        "`KAIROS_REQUIRE_STANDBY=true`; for standbys that nobody promotes, set `alarm_after` high.",
+        after=timedelta(minutes=10),
+    ),
+    Kind(
+        "failed_over",
+        WARNING,
+        "Postgres failed over or was restored: a new timeline began",
+        "timeline",
+        "Postgres came from {detail} to {subject}: jobs that were accepted shortly before may be lost",
+        "If the standby was asynchronous, enqueue again what nobody has; ids of lost jobs are not given to others. "
+        "Let commits wait for a synchronous standby; acknowledge the alarm.",
+        happens=True,
+    ),
+    Kind(
         "ledger_unbalanced",
         ERROR,
         "the ledger does not balance: accepted is not live + ended + purged",
@@ -192,7 +282,16 @@ _TABLE = (
         "the last delivery to a webhook failed for good",
         "webhook",
         "The last delivery to webhook {subject} failed: {detail}",
-        "Mend the receiver or the URL, then send a test (`POST /api/webhooks/{subject}/test`); or pause it.",
+        "Fix the receiver or the URL, then send a test (`POST /api/webhooks/{subject}/test`); or pause it.",
+    ),
+    Kind(
+        CHECK_FAILED,
+        ERROR,
+        "a check for alarms failed or took too long: what it looks for is not known",
+        "check",
+        "The check {subject} did not get through: {detail}",
+        "See what makes it slow or fail (locks, a busy server, very many queues or actions); the other checks go on, "
+        "and this alarm clears once the check gets through.",
     ),
 )
 

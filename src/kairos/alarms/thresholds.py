@@ -1,4 +1,4 @@
-"""From when on something is an alarm: the defaults of the table, and what the setting `alarm_after` changes."""
+"""The thresholds of alarms: defaults from the table of kinds, changed by the setting `alarm_after`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kairos.alarms.kinds import KINDS
 from kairos.durations import duration
 from kairos.errors import BadRequest, ConfigError
 
-# A worker beats every 10 s; one that missed two is not taken for alive.
+# A worker sends a heartbeat every 10 s; after two missed ones it is not considered alive.
 LIVE_FOR = timedelta(seconds=30)
-# So many dead rows, and a fifth of the live ones, before a vacuum is missed.
+# A vacuum is overdue at this many dead rows and a fifth of the live ones.
 DEAD_ROWS = 100_000
 
 _DEFAULTS = {kind.name: kind.after for kind in KINDS.values() if kind.after is not None}
@@ -22,7 +22,7 @@ _DEFAULTS = {kind.name: kind.after for kind in KINDS.values() if kind.after is n
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """`waiting` says, by action, how long is normal to wait for a signal without a deadline."""
+    """The thresholds; `waiting` holds, by action, how long a wait for a signal without a deadline may last."""
 
     after: Mapping[str, timedelta] = field(default_factory=lambda: MappingProxyType(_DEFAULTS))
     waiting: Mapping[str, timedelta] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Thresholds:
 
     @classmethod
     def of(cls, setting: Mapping[str, Any] | str | None) -> Thresholds:
-        """The defaults with changes such as `jobs_overdue=10m, jobs_waiting.order=3d`."""
+        """Return the defaults with changes such as `jobs_overdue=10m, jobs_waiting.order=3d`."""
         after, waiting = dict(_DEFAULTS), {}
         for name, value in _pairs(setting):
             try:

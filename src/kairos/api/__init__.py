@@ -1,11 +1,12 @@
-"""The HTTP service: parse, then a verb or a read, then render.
+"""The HTTP service: each route parses a request, runs an operation and renders the answer.
 
-`build` is imported when it is asked for: the settings alone must not cost a command line half a second.
+`build` is imported on first use: it loads FastAPI, which the command line rarely needs and the extra `server` brings.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from kairos.api.settings import ServiceSettings, load_service
+from kairos.extras import import_extra
 
 if TYPE_CHECKING:
     from kairos.api.app import build
@@ -15,7 +16,5 @@ __all__ = ["ServiceSettings", "build", "load_service"]
 
 def __getattr__(name: str) -> Any:
     if name == "build":
-        from kairos.api.app import build
-
-        return build
+        return import_extra("kairos.api.app", "server", "The HTTP service").build
     raise AttributeError(name)

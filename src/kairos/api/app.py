@@ -1,4 +1,4 @@
-"""Builds the service: every route in one place, each behind the same door."""
+"""Build the service: every router, each route behind the same middleware and authorization."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import Match
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from kairos.api import errors, openapi, policy
-from kairos.api.access import Access
-from kairos.api.admission import Admission
-from kairos.api.guard import Guard
-from kairos.api.ledger import Ledger
-from kairos.api.meters import Meters
-from kairos.api.observed import Observed
-from kairos.api.rates import Rates
+from kairos.api import errors, openapi, route_scopes
+from kairos.api.anonymous_audit import AnonymousAudit
+from kairos.api.audit_writer import AuditWriter
+from kairos.api.authentication import Authentication
+from kairos.api.authorization import Authorization
+from kairos.api.instrumentation import Instrumentation
+from kairos.api.metrics import Metrics
+from kairos.api.rate_limiter import RateLimiter
+from kairos.api.request_limits import RequestLimits
 from kairos.api.routes import (
     alarms,
     audit,
     bulk,
+    documentation,
+    error_groups,
     events,
     intent,
     jobs,
@@ -46,11 +49,10 @@ from kairos.api.routes import (
     workers,
 )
 from kairos.api.settings import ServiceSettings
-from kairos.api.strangers import Strangers
 from kairos.app import Kairos
 
-# It would tell whole query strings, and errors with their words; `Observed` makes the span of a request.
-_NOT_BY_THE_FRAMEWORK: Any = dict.fromkeys(
+# FastAPI's own telemetry records query strings and error messages; `Instrumentation` records requests instead.
+_NO_FRAMEWORK_TELEMETRY: Any = dict.fromkeys(
     ("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False
 )
 
@@ -58,8 +60,9 @@ P = TypeVar("P", bound=AbstractAsyncContextManager[Any])
 
 # In the order of the documentation.
 ROUTERS: tuple[APIRouter, ...] = (
-    bulk.router,  # before the jobs: `bulk` is no id
+    bulk.router,  # before the jobs: /api/jobs/bulk must not be read as an id
     jobs.router,
+    error_groups.router,
     signals.router,
     logs.router,
     events.router,
@@ -81,9 +84,9 @@ ROUTERS: tuple[APIRouter, ...] = (
 
 
 class Service(FastAPI):
-    """The routes behind the guard, which sees everything that comes in and goes out."""
+    """The ASGI app: the routes inside `RequestLimits` and `Instrumentation`, and the components that routes share."""
 
-    def __init__(self, kairos: Kairos, settings: ServiceSettings, pages: ui.Pages) -> None:
+    def __init__(self, kairos: Kairos, settings: ServiceSettings, pages: ASGIApp) -> None:
         super().__init__(
             title="Kairos",
             version=version("kairos-scheduler"),
@@ -91,55 +94,57 @@ class Service(FastAPI):
             redoc_url=None,
             openapi_url=None,
             redirect_slashes=False,
-            telemetry=_NOT_BY_THE_FRAMEWORK,
+            telemetry=_NO_FRAMEWORK_TELEMETRY,
         )
         self.state.kairos = kairos
         self.state.settings = settings
-        self.access = Access(kairos, settings)
-        self.rates = Rates(settings.rate, settings.burst)
-        self.ledger = Ledger(kairos)
-        self.strangers = Strangers(self.ledger)
+        self.access = Authentication(kairos, settings)
+        self.rates = RateLimiter(settings.rate, settings.burst)
+        self.audit_writer = AuditWriter(kairos)
+        self.anonymous_audit = AnonymousAudit(self.audit_writer)
         self.stopping = asyncio.Event()  # streams end when it is set
-        self._parts: dict[Any, Any] = {}
+        self._components: dict[Any, Any] = {}
         self._opened = AsyncExitStack()
         self._opening = asyncio.Lock()
-        self.meters = Meters()
-        self._guard = Observed(Guard(super().__call__, settings), self.meters)
+        self.request_metrics = Metrics()
+        self._middleware = Instrumentation(RequestLimits(super().__call__, settings), self.request_metrics)
         self.router.default = pages
         errors.install(self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._guard(scope, receive, send)
+        await self._middleware(scope, receive, send)
 
-    async def part(self, make: Callable[[Service], P]) -> P:
-        """What `make` makes, started when it is first asked for and kept until the service closes."""
+    async def component(self, make: Callable[[Service], P]) -> P:
+        """Return the shared component that `make` builds, such as `EventHub`; it starts on first use."""
         async with self._opening:
-            if make not in self._parts:
-                self._parts[make] = await self._opened.enter_async_context(make(self))
-        found: P = self._parts[make]
+            if make not in self._components:
+                self._components[make] = await self._opened.enter_async_context(make(self))
+        found: P = self._components[make]
         return found
 
     async def close(self) -> None:
-        """End the streams and whatever else was started on the way."""
+        """End the streams, write the counted refusals, and close every component that was started."""
         self.stopping.set()
-        await self.strangers.flush()
+        await self.anonymous_audit.flush()
         async with self._opening:
-            self._parts.clear()
+            self._components.clear()
             await self._opened.aclose()
 
     def add(self, router: APIRouter) -> None:
-        """Take over a router's routes, each behind its own admission."""
+        """Add a router's routes, each behind its own `Authorization`."""
         for route in router.routes:
             if not isinstance(route, APIRoute):
-                raise policy.UnlistedRoute(f"{route!r} is not a route the policy can speak of.")
+                raise route_scopes.UnlistedRoute(f"{route!r} is not an API route, so it can have no scope.")
             ours = copy.copy(route)  # the router is shared by every service of this process
             ours.operation_id = route.operation_id or openapi.camel_case(route.name)
-            needs = policy.scope_of(route)
-            ours.app = Admission(route.app, ours, needs, self.access, self.rates, self.ledger, self.strangers)
+            needs = route_scopes.scope_of(route)
+            ours.app = Authorization(
+                route.app, ours, needs, self.access, self.rates, self.audit_writer, self.anonymous_audit
+            )
             self.router.routes.append(ours)
 
     def methods(self, scope: Scope) -> list[str]:
-        """Every method that some route takes at the path of `scope`."""
+        """Return the methods that the routes at the path of `scope` accept."""
         found = {
             method
             for route in self.routes
@@ -164,9 +169,11 @@ def build(
     *,
     routers: Iterable[APIRouter] = ROUTERS,
     dashboard: Path = ui.EXPORT,
+    site: Path = documentation.SITE,
 ) -> Service:
-    """The service of an app; other routers and another dashboard are for tests."""
-    service = Service(kairos, settings or ServiceSettings(), ui.Pages(dashboard))
+    """Build the service of an app; tests give other routers, another dashboard or another documentation site."""
+    pages = documentation.WithDocumentation(ui.Pages(dashboard), site)
+    service = Service(kairos, settings or ServiceSettings(), pages)
     for router in routers:
         service.add(router)
     return service

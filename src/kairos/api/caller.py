@@ -1,20 +1,11 @@
-"""Who asks, and what they may do."""
+"""The caller of a request and its scopes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class Scope(StrEnum):
-    """What a key allows; a wider scope contains the narrower ones."""
-
-    READ = "read"
-    ENQUEUE = "enqueue"
-    OPERATE = "operate"
-    ADMIN = "admin"
-
+from kairos.shapes.key import Scope
 
 _CONTAINS = {
     Scope.READ: {Scope.READ},
@@ -29,12 +20,12 @@ _NAMELESS = ("local", "anonymous")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """`id` is the key's id, and `name` what people call it; audit and history name it as `actor`."""
+    """A caller: `id` is the key's id, `name` the name people gave the key; audit and history record `actor`."""
 
     id: str
     name: str
     scopes: frozenset[Scope]
-    session: str | None = None  # the id of the session, if a browser's cookie said who it is
+    session: str | None = None  # the id of the session, if a cookie identified the caller
 
     @property
     def actor(self) -> str:
@@ -53,6 +44,6 @@ LOCAL = Caller("local", "local", frozenset({Scope.ADMIN}))
 
 
 def in_order(scopes: Iterable[Scope]) -> list[Scope]:
-    """Scopes from the narrowest to the widest."""
+    """Return the scopes from the narrowest to the widest."""
     held = set(scopes)
     return [scope for scope in Scope if scope in held]

@@ -1,18 +1,19 @@
-"""Cursors: where a list goes on, as text that callers only pass back."""
+"""Cursors of paginated lists: opaque text that a client passes back to get the next page."""
 
 from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Query
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
+from kairos import serializers
 from kairos.errors import BadCursor, BadRequest
-from kairos.machine.names import LARGEST_ID, MAX_NAME, check_name
+from kairos.machine.field_checks import LARGEST_ID, MAX_NAME, check_name
 
 T = TypeVar("T")
 
@@ -21,11 +22,11 @@ def _is_a_name(cursor: str) -> str:
     try:
         check_name(cursor, "cursor")
     except BadRequest:
-        raise PydanticCustomError("cursor", "no list gave this out: start again without one") from None
+        raise PydanticCustomError("cursor", "no list returned this cursor: start again without one") from None
     return cursor
 
 
-# Lists that go up by an id or by a name go on after the last of the page before.
+# In lists in ascending order of id or name, the cursor is the last id or name of the page before.
 AfterId = Annotated[
     int | None, Query(ge=0, le=LARGEST_ID, description="The `nextCursor` of the page before.")
 ]
@@ -37,8 +38,39 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 
 
 def page(found: Sequence[T], limit: int, place: Callable[[T], int | str]) -> tuple[Sequence[T], str | None]:
-    """Of at most one more than `limit`: the page, and the cursor of the next one; None at the end."""
+    """Return the page and the cursor of the next one, None at the end; `found` has up to one row more than `limit`."""
     return found[:limit], str(place(found[limit - 1])) if len(found) > limit else None
+
+
+# How many rows `pages_within` reads at a time.
+_CHUNK = 20
+
+
+async def pages_within(
+    read: Callable[[str | None, int], Awaitable[Sequence[T]]],
+    show: Callable[[T], Any],
+    place: Callable[[T], str],
+    *,
+    after: str | None,
+    limit: int,
+    most: int,
+) -> tuple[list[Any], str | None]:
+    """Read a page a few rows at a time, until it has `limit` rows or `most` bytes; return its documents and cursor."""
+    shown: list[Any] = []
+    size = 0
+    while True:
+        wanted = min(_CHUNK, limit - len(shown))
+        found = await read(after, wanted + 1)
+        for each in found[:wanted]:
+            shown.append(show(each))
+            size += len(serializers.encode(shown[-1]))
+            after = place(each)
+            if size >= most:
+                return shown, after
+        if len(found) <= wanted:
+            return shown, None
+        if len(shown) == limit:
+            return shown, after
 
 
 _MARK = b"before:"
@@ -46,12 +78,12 @@ _SHAPE = re.compile(rb"before:([1-9][0-9]{0,18})")
 
 
 def write(before: int | None) -> str | None:
-    """The cursor of a list that goes on before an id; None at the end."""
+    """Return the cursor of a list that continues before an id; None at the end."""
     return None if before is None else urlsafe_b64encode(_MARK + str(before).encode()).decode().rstrip("=")
 
 
 def read(cursor: str | None) -> int | None:
-    """The id that a cursor stands for, or `BadCursor`."""
+    """Return the id in a cursor; raise `BadCursor` if `write` did not make it."""
     if cursor is None:
         return None
     try:
@@ -59,5 +91,7 @@ def read(cursor: str | None) -> int | None:
     except ValueError:
         found = None
     if found is None or int(found[1]) > LARGEST_ID or write(int(found[1])) != cursor:
-        raise BadCursor("The cursor is none that a list gave out: start again without one.", field="cursor")
+        raise BadCursor(
+            "The cursor is not one that a list returned: start again without one.", field="cursor"
+        )
     return int(found[1])

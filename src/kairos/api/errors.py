@@ -1,17 +1,18 @@
-"""One envelope for every error, whoever raised it."""
+"""Turn every exception into the same error envelope."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from kairos.api.answer import Document
+from kairos.api.responses import Document
+from kairos.api.schemas.fault_limit import MORE_FAULTS, MOST_FAULTS
 from kairos.errors import (
     BadRequest,
     DatabaseUnavailable,
@@ -22,13 +23,17 @@ from kairos.errors import (
     TooManyRequests,
     TooSlow,
 )
+from kairos.json_codec import shortened
+from kairos.logger import Logger
 from kairos.schedule import IntentError
 
-log = structlog.get_logger("kairos.api")
+log = Logger("kairos.api")
 
-# A database that is away is mostly back within seconds.
+# Seconds; most outages of the database are over by then.
 _RETRY_AFTER = "2"
-_AWAY = "The database cannot be reached or written to just now: try again in a moment."
+_UNAVAILABLE_MESSAGE = "The database cannot be reached or written to just now: try again in a moment."
+# No standard status means that the client disconnected; this is the one that nginx logs.
+HANG_UP = 499
 _CODES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 
 
@@ -36,7 +41,8 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(KairosError, _on_kairos_error)
     app.add_exception_handler(RequestValidationError, _on_bad_request)
     app.add_exception_handler(HTTPException, _on_http_error)
-    app.add_exception_handler(Exception, _on_surprise)
+    app.add_exception_handler(ClientDisconnect, _on_disconnect)
+    app.add_exception_handler(Exception, _on_unexpected_error)
 
 
 def envelope(
@@ -52,10 +58,12 @@ def envelope(
 
 
 def refusal(request_id: str, error: KairosError) -> Document:
-    """The answer to an error that Kairos raised on purpose; what the database or the machine said stays here."""
+    """Return the response to one of Kairos's own errors; the text of a database error is logged, not sent."""
     if isinstance(error, DatabaseUnavailable):
-        log.error("the database is away", error=error.message, request_id=request_id)
-        return envelope(request_id, error.http_status, error.code, _AWAY, None, _headers(error))
+        log.error("the database is unavailable", error=error.message, request_id=request_id)
+        return envelope(
+            request_id, error.http_status, error.code, _UNAVAILABLE_MESSAGE, None, _headers(error)
+        )
     return envelope(
         request_id, error.http_status, error.code, error.message, _details(error), _headers(error)
     )
@@ -83,7 +91,7 @@ def _headers(error: KairosError) -> Mapping[str, str] | None:
     if isinstance(error, TooManyRequests):
         return {"Retry-After": str(error.retry_after)}
     if isinstance(error, TooLarge | TooSlow):
-        return {"Connection": "close"}  # whatever else is on its way is not waited for
+        return {"Connection": "close"}  # the rest of the request is not read
     if error.http_status == 503:
         return {"Retry-After": _RETRY_AFTER}
     if error.http_status == 401:
@@ -97,21 +105,26 @@ async def _on_kairos_error(request: Request, error: Exception) -> Response:
 
 
 async def _on_bad_request(request: Request, error: Exception) -> Response:
-    """What does not fit the model; never with the value, which may be a secret."""
+    """Answer a request that does not fit its model; the value is left out, because it may be a secret."""
     assert isinstance(error, RequestValidationError)
-    faults = [{"field": _field(each["loc"]), "message": each["msg"]} for each in error.errors()]
+    found = [each for each in error.errors() if each["type"] != MORE_FAULTS]
+    more = sum(each["ctx"]["more"] for each in error.errors() if each["type"] == MORE_FAULTS)
+    more += len(found[MOST_FAULTS:])
+    faults = [{"field": _field(each["loc"]), "message": each["msg"]} for each in found[:MOST_FAULTS]]
     first = faults[0]
     message = f"{first['field']}: {first['message']}."
-    return envelope(
-        request.state.request_id, 422, "INVALID", message, {"field": first["field"], "errors": faults}
-    )
+    details: dict[str, Any] = {"field": first["field"], "errors": faults}
+    if more:
+        message += f" There are {len(faults)} faults in the details, and {more:,} more."
+        details["more"] = more
+    return envelope(request.state.request_id, 422, "INVALID", message, details)
 
 
 def _field(where: Sequence[str | int]) -> str:
-    """`input.to[0]`: the place without the word for the part of the request it is in."""
+    """Return the path of a field, such as `input.to[0]`, without the leading `body` or `query`."""
     name = ""
     for part in where[1:] if len(where) > 1 else where:
-        name += f"[{part}]" if isinstance(part, int) else f".{part}"
+        name += f"[{part}]" if isinstance(part, int) else f".{shortened(part)}"
     return name.removeprefix(".")
 
 
@@ -130,14 +143,21 @@ async def _on_http_error(request: Request, error: Exception) -> Response:
     return envelope(request.state.request_id, error.status_code, code, message, None, headers)
 
 
-async def _on_surprise(request: Request, error: Exception) -> Response:
-    """An error nobody expected: the log gets its stack, the caller only the id to ask about."""
+async def _on_disconnect(request: Request, error: Exception) -> Response:
+    """Answer a client that disconnected: only the log and the metrics see the status."""
+    return envelope(request.state.request_id, HANG_UP, "HANG_UP", "The client left before it was answered.")
+
+
+async def _on_unexpected_error(request: Request, error: Exception) -> Response:
+    """Answer an unexpected error: the log gets the traceback, the client only the request's id."""
     log.error(
-        "a request failed for a reason nobody expected",
+        "a request failed with an unexpected error",
         method=request.method,
         path=request.url.path,
         exc_info=error,
     )
-    request.state.is_told = True
-    message = f"Something went wrong here; the log has it under request {request.state.request_id}."
+    request.state.is_logged = True
+    message = (
+        f"The service failed with an unexpected error: see its log for request {request.state.request_id}."
+    )
     return envelope(request.state.request_id, 500, "INTERNAL", message)

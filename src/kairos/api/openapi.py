@@ -1,4 +1,4 @@
-"""The description of the service for programs: complete, with names that read well in a generated client."""
+"""Build the OpenAPI document, with operation names that read well in a generated client."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from kairos.api import policy, schemas
-from kairos.api.caller import Scope
+from kairos.api import route_scopes
+from kairos.api.schemas.base import error_models
+from kairos.shapes.key import Scope
 
 _DESCRIPTION = "Durable jobs, state machines and schedules on Postgres. Every error has the same envelope."
 _SECURITY: dict[str, Any] = {
@@ -47,7 +48,7 @@ _TAGS = {
 
 
 def describe(app: FastAPI, routes: Sequence[APIRoute]) -> dict[str, Any]:
-    """The OpenAPI document; each operation names the scope it takes and how it fails."""
+    """Return the OpenAPI document; each operation lists its scope and its error responses."""
     document = get_openapi(title=app.title, version=app.version, description=_DESCRIPTION, routes=routes)
     used = {tag for route in routes if route.include_in_schema for tag in route.tags}
     document["tags"] = [{"name": tag, "description": text} for tag, text in _TAGS.items() if tag in used]
@@ -56,13 +57,13 @@ def describe(app: FastAPI, routes: Sequence[APIRoute]) -> dict[str, Any]:
     models = components.setdefault("schemas", {})
     models.pop("HTTPValidationError", None)
     models.pop("ValidationError", None)
-    models.update(schemas.error_models())
+    models.update(error_models())
     for route in routes:
         if not route.include_in_schema:
             continue
         (method,) = route.methods or {"?"}
         operation = document["paths"][route.path_format][method.lower()]
-        scope = policy.scope_of(route)
+        scope = route_scopes.scope_of(route)
         responses = operation["responses"]
         for status in _failures(scope, method, operation):
             responses[str(status)] = _FAILURE[status]
@@ -73,7 +74,7 @@ def describe(app: FastAPI, routes: Sequence[APIRoute]) -> dict[str, Any]:
 
 
 def _failures(scope: Scope | None, method: str, operation: dict[str, Any]) -> list[int]:
-    """How an operation may fail before it begins; in order, for a document that is the same each time."""
+    """Return the error statuses that an operation may have before its route runs, in a fixed order."""
     failures = [400]
     if scope is not None or method != "GET":
         failures += [401, 403]
@@ -85,7 +86,7 @@ def _failures(scope: Scope | None, method: str, operation: dict[str, Any]) -> li
 
 
 def camel_case(name: str) -> str:
-    """`list_jobs` as clients write it: `listJobs`."""
+    """Convert `list_jobs` to `listJobs`."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 

@@ -1,4 +1,4 @@
-"""Runs the service on a socket, until it is told to stop."""
+"""Run the service on a socket until it is stopped."""
 
 from __future__ import annotations
 
@@ -10,32 +10,36 @@ from contextlib import contextmanager
 import uvicorn
 
 from kairos.api.app import Service
-from kairos.api.listening import listen
-from kairos.api.protocol import Protocol
+from kairos.api.connection_limits import ConnectionLimits
+from kairos.api.http_protocol import HttpProtocol
 from kairos.api.settings import ServiceSettings
+from kairos.api.sockets import listen
 
 __all__ = ["Server", "listen"]
 
-# How long answers that are under way may take once the service is told to stop.
+# Seconds that running requests may take once the service is stopping.
 _GRACE = 10
 
 
 class _Uvicorn(uvicorn.Server):
-    """Signals are the command line's business, not the server's."""
+    """uvicorn without signal handlers: the command line handles signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leave them as they are."""
+        """Install no signal handlers."""
         yield
 
 
 class Server:
-    """uvicorn with httptools, without signals, access log or a header that says what it is."""
+    """uvicorn with our protocol, without signal handlers, access log or Server header."""
 
     def __init__(self, app: Service, settings: ServiceSettings) -> None:
+        limits = ConnectionLimits(
+            settings.limit_concurrency, settings.connections_per_address, settings.trusted_proxies
+        )
         config = uvicorn.Config(
             app,
-            http=Protocol.limits(settings.receive_timeout, settings.limit_concurrency),
+            http=HttpProtocol.with_limits(settings.receive_timeout, settings.idle_timeout, limits),
             loop="none",
             ws="none",
             lifespan="off",
@@ -43,9 +47,8 @@ class Server:
             log_level="warning",
             access_log=False,
             server_header=False,
-            proxy_headers=True,
+            proxy_headers=bool(settings.trusted_proxies),
             forwarded_allow_ips=list(settings.trusted_proxies),
-            timeout_keep_alive=15,
             timeout_graceful_shutdown=_GRACE,
         )
         self._app = app
@@ -65,8 +68,7 @@ class Server:
         while not self._uvicorn.started and not self._is_over:
             await asyncio.sleep(0.005)
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """Take no more requests, and end when those under way are answered, or at once."""
+    def stop(self) -> None:
+        """Accept no more requests, and end when the running ones are answered."""
         self._app.stopping.set()
         self._uvicorn.should_exit = True
-        self._uvicorn.force_exit = at_once

@@ -10,36 +10,59 @@ from ipaddress import ip_address
 from typing import Any
 
 from kairos.errors import ConfigError
+from kairos.suggest import did_you_mean
 
 _LOOPBACK_NAMES = frozenset({"localhost", "localhost.localdomain"})
-_WHOLE = {"port", "body_limit", "burst", "limit_concurrency", "streams", "streams_per_caller"}
-_DECIMAL = {"rate", "receive_timeout"}
+_WHOLE = {
+    "port",
+    "body_limit",
+    "page_bytes",
+    "queue_names",
+    "burst",
+    "limit_concurrency",
+    "connections_per_address",
+    "streams",
+    "streams_per_caller",
+}
+_DECIMAL = {"rate", "receive_timeout", "idle_timeout", "replica_lag"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceSettings:
-    """`open` lets everybody in, as the caller "local", for as long as the database has no keys.
+    """The settings of the HTTP service.
 
-    `allowed_hosts` are the names the service answers to; without any, it answers to all where keys are
-    required, and only to the names of this machine where access is open. `rate` are requests a second for
-    each caller, `burst` how many may come at once. `limit_concurrency` is how many connections are served,
-    `streams` how many of them may follow events, `streams_per_caller` how many of one caller; a client may take
-    `receive_timeout` seconds to send its headers, and then its body. Connections from `trusted_proxies` tell by
-    X-Forwarded-For and X-Forwarded-Proto whom they stand for.
+    - `open`: without a key, every caller is the admin "local", as long as the database has never had a key.
+    - `allowed_hosts`: the Host headers that are accepted. Empty: any if keys are required, else only loopback names.
+    - `trusted_proxies`: addresses whose X-Forwarded-For and X-Forwarded-Proto are believed; none by default.
+    - `rate`, `burst`: requests a second for each caller, and how many may come at once.
+    - `limit_concurrency`, `connections_per_address`: connections in all, and from one IPv4 address or IPv6 network of
+      64 bits (trusted proxies exempt).
+    - `streams`, `streams_per_caller`: event streams and requests that wait for a job, in all, and of one caller.
+    - `receive_timeout`, `idle_timeout`: seconds to send the headers, and again the body; seconds between two requests.
+    - `body_limit`, `page_bytes`: bytes of a request body, and of a page of a list, which then ends early.
+    - `replica_url`: a read replica for lists, statistics and history; `replica_lag` is how many seconds old it may be.
+    - `queue_names`: how many queues there may be before callers can create no more by naming them.
+    - `session_idle`, `session_age`: how long a session lasts without a request, and in all.
     """
 
     host: str = "127.0.0.1"
     port: int = 8765
     open: bool = False
     allowed_hosts: tuple[str, ...] = ()
-    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    trusted_proxies: tuple[str, ...] = ()
     body_limit: int = 1 << 20
+    page_bytes: int = 4 << 20
+    queue_names: int = 1000
     rate: float = 500.0
     burst: int = 1000
     limit_concurrency: int = 1000
+    connections_per_address: int = 250
     receive_timeout: float = 20.0
+    idle_timeout: float = 15.0
     streams: int = 500
     streams_per_caller: int = 50
+    replica_url: str | None = None
+    replica_lag: float = 10.0
     session_idle: timedelta = timedelta(hours=12)
     session_age: timedelta = timedelta(days=7)
 
@@ -48,7 +71,7 @@ class ServiceSettings:
             raise ConfigError(f"port is {self.port}; it is a number from 0 to 65535.")
         for name in _WHOLE - {"port"} | _DECIMAL:
             if getattr(self, name) <= 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}; it must be more than nothing.")
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be positive.")
 
     @property
     def is_loopback(self) -> bool:
@@ -56,13 +79,17 @@ class ServiceSettings:
 
 
 def load_service(arguments: Mapping[str, Any] | None = None) -> ServiceSettings:
-    """Read the settings from the environment and from arguments; arguments that are None do not count."""
+    """Read the settings from the environment and from arguments; arguments that are None are ignored."""
     found: dict[str, Any] = {
-        name: os.environ[key] for name in _FROM_ENVIRONMENT if (key := f"KAIROS_{name.upper()}") in os.environ
+        name: value
+        for name in _FROM_ENVIRONMENT
+        if (value := os.environ.get(f"KAIROS_{name.upper()}")) is not None
+        # Kubernetes sets KAIROS_PORT for a service called kairos.
+        if not value.startswith(("tcp://", "udp://"))
     }
     found.update({name: value for name, value in (arguments or {}).items() if value is not None})
     if unknown := set(found) - _NAMES:
-        raise ConfigError(f"The service has no setting {min(unknown)!r}; known: {', '.join(sorted(_NAMES))}.")
+        raise ConfigError(f"The service has no setting {min(unknown)!r}.{did_you_mean(min(unknown), _NAMES)}")
     return ServiceSettings(**{name: _cast(name, value) for name, value in found.items()})
 
 
@@ -87,5 +114,5 @@ def _cast(name: str, value: Any) -> Any:
 
 
 _NAMES = frozenset(field.name for field in fields(ServiceSettings))
-# Who may come in is said where the service is started, not by whatever the environment happens to hold.
+# Access without keys is chosen by the program that starts the service, never by an environment variable.
 _FROM_ENVIRONMENT = _NAMES - {"open", "session_idle", "session_age"}

@@ -1,4 +1,4 @@
-"""The command line, and nothing but: parse, then a verb or a read, then print."""
+"""The command line: each command parses its arguments, runs an operation and prints the result."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import typer
 
-from kairos.cli.failing import report
-from kairos.cli.root import app
+from kairos.cli.exit_codes import report
+from kairos.cli.root import for_arguments
 from kairos.errors import BadRequest
 
 __all__ = ["main", "run"]
@@ -21,16 +21,15 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; answers its exit code."""
+    """Run one command; return its exit code."""
     try:
         for argument in arguments:
             _refuse_broken_text(argument)
-        code = typer.main.get_command(app).main(
-            list(arguments) or ["--help"], "kairos", standalone_mode=False
-        )
+        given = list(arguments) or ["--help"]
+        code = typer.main.get_command(for_arguments(given)).main(given, "kairos", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python must not fail over it once more at the end.
+        # The reader closed the pipe: discard the rest, so that Python does not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except typer.Abort:

@@ -1,4 +1,4 @@
-"""`kairos dev`: everything at once, on this machine, while the app is being written."""
+"""`kairos dev`: run Postgres, the service, the dashboard and a reloading worker for development."""
 
 from __future__ import annotations
 
@@ -9,28 +9,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
-import structlog
 import typer
 
+from kairos import defaults
 from kairos.api import load_service
-from kairos.api.listening import address, listen
-from kairos.cli import logs, serve, tables
+from kairos.api.sockets import address, listen
+from kairos.cli import log_output, output, worker_process
+from kairos.cli.clone import CLONE
+from kairos.cli.database_option import Data, DatabaseUrl, client
 from kairos.cli.dev_key import dev_key
-from kairos.cli.load import Loaded, load_app
-from kairos.cli.place import Data, DatabaseUrl, client
-from kairos.cli.service import on_socket
-from kairos.cli.supervisor import Order, Supervisor
-from kairos.cli.work import CLONE, Concurrency
-from kairos.config import Settings
+from kairos.cli.load import Loaded, app_argument, load_app
+from kairos.cli.serve import on_socket
+from kairos.cli.supervisor import ChildOptions, Supervisor
+from kairos.cli.worker import Concurrency
+from kairos.config import Settings, shown_url
 from kairos.embedded import Server
 from kairos.errors import ConfigError, KairosError
+from kairos.extras import require
+from kairos.logger import Logger
 from kairos.machine.definition import Machine
 
-log = structlog.get_logger("kairos.cli")
+log = Logger("kairos.cli")
 
-# Shorter than a worker's: nobody waits half a minute for a reload.
+# Shorter than a worker's default: a reload must not take half a minute.
 _GRACE = 5.0
 _HOST = "127.0.0.1"
 _PORTS = 100  # how many are tried where none was asked for
@@ -46,15 +48,7 @@ _SAMPLES = {
 
 def dev(
     ctx: typer.Context,
-    app: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[APP]",
-            envvar="KAIROS_APP",
-            show_default="examples/",
-            help="module:app, path/to/file.py, path/to/file.py:app or a folder of such files.",
-        ),
-    ] = None,
+    app: Annotated[str | None, app_argument("[APP]", "examples/")] = None,
     port: Annotated[
         int | None,
         typer.Option(
@@ -66,29 +60,34 @@ def dev(
         ),
     ] = None,
     reload: Annotated[bool, typer.Option(help="Start afresh when a file of the app changes.")] = True,
-    concurrency: Concurrency = 20,
+    concurrency: Concurrency = defaults.CONCURRENCY,
     database_url: DatabaseUrl = None,
     data: Data = None,
-    log_format: logs.LogFormat = logs.Format.TEXT,
+    log_format: log_output.LogFormat = log_output.Format.TEXT,
+    log_level: log_output.LogLevel = log_output.Level.INFO,
 ) -> None:
     """Run everything here: a real Postgres, its schema, the API, the dashboard, and a worker for the app."""
+    require("server", "`kairos dev`")
     name = app or _examples()
-    loaded = load_app(name, ctx.obj.or_rather(database_url, data))
-    logs.configure(log_format)
-    options = serve.WorkerOptions(concurrency=concurrency, grace=_GRACE)
+    loaded = load_app(name, ctx.obj.overridden_by(database_url, data))
+    log_output.configure(log_format, log_level)
+    log_output.log_successes()
+    options = worker_process.WorkerOptions(concurrency=concurrency, grace=_GRACE)
     listening = listen(_HOST, load_service({"port": port}).port, tries=1 if port is not None else _PORTS)
     with listening, _database(loaded.settings) as url:
-        _welcome(loaded, url, address(_HOST, listening.getsockname()[1]), dev_key(loaded.settings))
+        _print_banner(loaded, url, address(_HOST, listening.getsockname()[1]), dev_key(loaded.settings))
         if reload:
-            order = Order(name, options, log_format, reload=True, listening=listening.fileno())
-            code = serve.run(_supervise(order))
+            child = ChildOptions(
+                name, options, log_format, log_level, reload=True, listening=listening.fileno()
+            )
+            code = worker_process.run(_supervise(child))
         else:
-            code = serve.run(serve.serve(loaded, options, beside=on_socket(listening)))
-    raise typer.Exit(serve.leave(code))
+            code = worker_process.run(worker_process.serve(loaded, options, beside=on_socket(listening)))
+    raise typer.Exit(worker_process.leave(code))
 
 
-async def _supervise(order: Order) -> int:
-    return await Supervisor(order, 1).run()
+async def _supervise(child: ChildOptions) -> int:
+    return await Supervisor(child, 1).run()
 
 
 def _examples() -> str:
@@ -100,7 +99,7 @@ def _examples() -> str:
 
 @contextmanager
 def _database(settings: Settings) -> Iterator[str]:
-    """The URL of a database that is there and up to date, for as long as the block lasts."""
+    """Yield the URL of a running, migrated database."""
     if settings.database_url is not None:
         kairos = client(settings)
         try:
@@ -109,7 +108,7 @@ def _database(settings: Settings) -> Iterator[str]:
             kairos.close()
         yield settings.database_url
         return
-    with Server(settings.data, watched=True) as server:  # however this ends, nothing is left running
+    with Server(settings.data, watched=True) as server:  # stopped even if this process is killed
         with client(settings):  # brings the schema up
             pass
         ended = threading.Event()
@@ -123,7 +122,7 @@ def _database(settings: Settings) -> Iterator[str]:
 
 
 def _revive(server: Server, ended: threading.Event) -> None:
-    """Bring Postgres back if it dies; the worker finds it again by itself. Its log is kept short meanwhile."""
+    """Restart Postgres if it dies, and keep its log short; the worker reconnects by itself."""
     while not ended.wait(1.0):
         try:
             if not server.is_alive():
@@ -134,14 +133,14 @@ def _revive(server: Server, ended: threading.Event) -> None:
             log.error("Postgres does not start", error=str(error))
 
 
-def _welcome(loaded: Loaded, url: str, dashboard: str, key: str | None) -> None:
+def _print_banner(loaded: Loaded, url: str, dashboard: str, key: str | None) -> None:
     machines = list(loaded.registry)
-    tables.say(f"Kairos runs {loaded.name}\n")
-    tables.facts(
+    output.say(f"Kairos runs {loaded.name}\n")
+    output.facts(
         [
             ("actions", ", ".join(sorted({machine.name for machine in machines})) or "none yet"),
             ("queues", ", ".join(sorted({machine.queue for machine in machines} | {"default"}))),
-            ("database", _without_password(url)),
+            ("database", shown_url(url)),
             ("dashboard", dashboard),
             ("key", key or "none needed here, until the first is made with `kairos keys add`"),
         ]
@@ -150,22 +149,22 @@ def _welcome(loaded: Loaded, url: str, dashboard: str, key: str | None) -> None:
     tries = [["jobs", "ls", *where]]
     if machines:
         tries.insert(0, ["enqueue", loaded.name, machines[0].name, *_sample(machines[0]), *where])
-    tables.say("\nIn another terminal:")
+    output.say("\nIn another terminal:")
     for each in tries:
-        tables.say("  " + shlex.join([_program(), *each]))
-    tables.say("\nCtrl-C ends it.\n")
+        output.say("  " + shlex.join([_program(), *each]))
+    output.say("\nCtrl-C ends it.\n")
     sys.stdout.flush()
 
 
 def _where(settings: Settings) -> list[str]:
-    """The option by which another command finds the same database, if it needs one."""
+    """Return the option that another command needs to use the same database, if any."""
     if settings.database_url is not None:
-        return ["--database-url", _without_password(settings.database_url)]
+        return ["--database-url", shown_url(settings.database_url)]
     return [] if settings.data == Settings().data else ["--data", str(settings.data)]
 
 
 def _sample(machine: Machine) -> list[str]:
-    """Arguments that would do, for the first try."""
+    """Return sample arguments for a first try."""
     schema: dict[str, Any] = machine.state.json_schema()
     properties = schema.get("properties", {})
     return [
@@ -174,13 +173,8 @@ def _sample(machine: Machine) -> list[str]:
 
 
 def _program() -> str:
-    """How this command is called: by the script of the clone, if that is where it runs."""
+    """Return the name of this command as the user types it: `./kairos` in a clone."""
     script = CLONE / "kairos"
     if Path(sys.prefix).parent != CLONE or not script.is_file():
         return "kairos"
     return "./kairos" if Path.cwd() == CLONE else str(script)
-
-
-def _without_password(url: str) -> str:
-    password = urlsplit(url).password
-    return url if not password else url.replace(f":{password}@", ":***@", 1)

@@ -1,19 +1,19 @@
-"""The key of `kairos dev`: made at the first start, kept beside the embedded database, good for nothing else."""
+"""The API key of `kairos dev`, created at the first start and stored beside the embedded database."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from kairos.cli.place import client
+from kairos.cli.database_option import client
 from kairos.config import Settings
-from kairos.verbs.keys import add_key, any_key, holder
+from kairos.operations.keys import add_key, any_key, holder
 
 _FILE = "dev-key"
 
 
 def dev_key(settings: Settings) -> str | None:
-    """A key for everything on the embedded database; on somebody's own database none is made behind their back."""
+    """Return a key with all scopes for the embedded database; never creates one on a database given by URL."""
     with client(settings) as kairos:
         if settings.database_url is not None:
             return "one of those it has: `kairos keys ls`" if kairos.run(any_key()) else None
@@ -26,7 +26,7 @@ def dev_key(settings: Settings) -> str | None:
 
 
 def _write(file: Path, token: str) -> None:
-    """Put it where only this user can read it, from its first byte on."""
+    """Write the file with mode 0600 from the start."""
     beside = file.with_name(f"{file.name}.new")
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:

@@ -1,4 +1,4 @@
-"""`kairos enqueue`: accept a job from the shell."""
+"""`kairos enqueue`: enqueue a job from the shell."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from kairos import documents
-from kairos.cli import reading
-from kairos.cli.jobs import answer
+from kairos import serializers
+from kairos.cli import parse
+from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
+from kairos.cli.job_requests import answer
 from kairos.cli.load import App, load_app
-from kairos.cli.place import Data, DatabaseUrl, Json, connect
 from kairos.cli.when import Zone
 from kairos.machine.backoff import Backoff
-from kairos.store.rows import Job
+from kairos.shapes.job import Job
 
 
 def enqueue(
@@ -57,16 +57,16 @@ def enqueue(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Accept a job: its arguments are checked now, and a worker runs it."""
-    loaded = load_app(app, ctx.obj.or_rather(database_url, data))
+    """Enqueue a job: its arguments are checked now, and a worker runs it."""
+    loaded = load_app(app, ctx.obj.overridden_by(database_url, data))
     given = {
         "queue": queue,
         "priority": priority,
-        "run_at": None if run_at is None else reading.instant(run_at, "--run-at"),
-        "delay": None if delay is None else reading.length(delay),
+        "run_at": None if run_at is None else parse.instant(run_at, "--run-at"),
+        "delay": None if delay is None else parse.length(delay),
         "when": when,
         "tz": None if when is None else tz,
-        "ttl": None if ttl is None else reading.length(ttl),
+        "ttl": None if ttl is None else parse.length(ttl),
         "key": key,
         "unique": unique,
         "retry": None if retry is None else Backoff(attempts=retry),
@@ -74,7 +74,7 @@ def enqueue(
     }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     kairos = connect(loaded.settings, loaded.registry)
-    call = kairos.action(action).options(**options).call(**reading.arguments(pairs or [], text))
+    call = kairos.action(action).options(**options).call(**parse.arguments(pairs or [], text))
     with kairos:
         job: Job = kairos.enqueue(call)
-    answer(job, as_json, f" in queue {job.queue}", document=documents.job(job, loaded.registry))
+    answer(job, as_json, f" in queue {job.queue}", document=serializers.job(job, loaded.registry))

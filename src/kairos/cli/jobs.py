@@ -1,53 +1,49 @@
-"""`kairos jobs …` and `kairos signal`: what people ask of jobs that exist."""
+"""`kairos jobs …`: reading jobs; what changes them is in `job_requests.py`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kairos import codec, documents
+from kairos import serializers, shapes
 from kairos.app import SyncKairos
-from kairos.cli import tables
-from kairos.cli.lines import logs
+from kairos.cli import output
+from kairos.cli.database_option import DatabaseChoice, Json, on_database
+from kairos.cli.filter_options import with_filters
+from kairos.cli.job_requests import Id, WithApp, answer, register
+from kairos.cli.jobs_logs import logs
 from kairos.cli.load import load_app
-from kairos.cli.place import Json, Place, on_database
-from kairos.cli.reading import text_or_input
+from kairos.cli.parse import length
 from kairos.fsm.lifecycle import JobState
-from kairos.store.rows import HistoryRow, Job, SignalRow
+from kairos.shapes.history import HistoryRow
+from kairos.shapes.job import Job
+from kairos.shapes.signal import SignalRow
 
 app = typer.Typer(help="Look at jobs, and act on them.")
 app.command()(logs)
-
-Id = Annotated[int, typer.Argument(metavar="ID", show_default=False, help="The job's number.")]
-WithApp = Annotated[
-    str | None,
-    typer.Option("--app", metavar="APP", envvar="KAIROS_APP", help="The app that knows the job's machine."),
-]
+register(app)
 
 
 @app.command("ls")
 @on_database
+@with_filters
 def list_jobs(
     kairos: SyncKairos,
-    state: Annotated[JobState | None, typer.Option(help="Only jobs in this state.")] = None,
-    action: Annotated[str | None, typer.Option(help="Only jobs of this action.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Only jobs of this queue.")] = None,
-    key: Annotated[str | None, typer.Option(help="Only jobs with this partition key.")] = None,
-    tag: Annotated[str | None, typer.Option(help="Only jobs with this tag.")] = None,
     before: Annotated[int | None, typer.Option(metavar="ID", help="Only jobs older than this one.")] = None,
     limit: Annotated[int, typer.Option(metavar="N", help="How many at most.")] = 50,
     as_json: Json = False,
+    **filters: Any,
 ) -> None:
     """List jobs, newest first."""
-    found = kairos.jobs(state=state, action=action, queue=queue, key=key, tag=tag, before=before, limit=limit)
+    found = kairos.jobs(**filters, before=before, limit=limit)
     if as_json:
-        tables.document({"jobs": [documents.job(job) for job in found]})
+        output.document({"jobs": [serializers.job(job) for job in found]})
     elif not found:
-        tables.say("No jobs.")
+        output.say("No jobs.")
     else:
         columns = ("id", "state", "action", "step", "attempt", "queue", "key", "when", "error")
-        tables.show(columns, [_row(job) for job in found])
+        output.show(columns, [_row(job) for job in found])
 
 
 @app.command()
@@ -57,29 +53,29 @@ def show(kairos: SyncKairos, job_id: Id, app: WithApp = None, as_json: Json = Fa
     job = kairos.get(job_id)
     history: list[HistoryRow] = kairos.history(job_id)
     signals: list[SignalRow] = kairos.signals(job_id)
-    registry = None if app is None else load_app(app, Place()).registry
+    registry = None if app is None else load_app(app, DatabaseChoice()).registry
     if as_json:
-        tables.document(
+        output.document(
             {
-                "job": documents.job(job, registry),
-                "history": [documents.change(row) for row in history],
-                "signals": [documents.signal(row) for row in signals],
+                "job": serializers.job(job, registry),
+                "history": [shapes.document(row) for row in history],
+                "signals": [shapes.document(row) for row in signals],
             }
         )
         return
-    tables.facts(_facts(job, documents.redacted(job, registry)))
+    output.facts(_facts(job, serializers.redacted_input(job, registry)))
     if history:
-        tables.say("\nHistory (UTC)")
-        tables.show(
+        output.say("\nHistory (UTC)")
+        output.show(
             ("at", "verb", "state", "step", "attempt", "took", "by", "reason"),
             [
                 (
-                    tables.clock(row.at),
+                    output.clock(row.at),
                     row.verb,
-                    tables.state(row.to_state),
+                    output.state(row.to_state),
                     row.step,
                     row.attempt or None,
-                    "" if row.started_at is None else tables.span(row.at - row.started_at),
+                    "" if row.started_at is None else output.span(row.at - row.started_at),
                     row.worker or row.actor,
                     row.reason,
                 )
@@ -88,48 +84,19 @@ def show(kairos: SyncKairos, job_id: Id, app: WithApp = None, as_json: Json = Fa
             wrap=True,
         )
     if signals:
-        tables.say("\nSignals (UTC)")
-        tables.show(
+        output.say("\nSignals (UTC)")
+        output.show(
             ("signal", "sent", "taken", "payload"),
             [
                 (
                     row.name,
-                    tables.clock(row.inserted_at),
-                    tables.clock(row.consumed_at) or "not yet",
-                    tables.code(row.payload),
+                    output.clock(row.inserted_at),
+                    output.clock(row.consumed_at) or "not yet",
+                    output.code(row.payload),
                 )
                 for row in signals
             ],
         )
-
-
-@app.command()
-@on_database
-def cancel(
-    kairos: SyncKairos,
-    job_id: Id,
-    reason: Annotated[str | None, typer.Option(help="Why; it is kept with the job.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Cancel a job before it runs, or ask a running one to stop."""
-    job = kairos.cancel(job_id, reason=reason)
-    answer(job, as_json, "" if job.is_terminal else ", and is asked to stop")
-
-
-@app.command()
-@on_database
-def retry(kairos: SyncKairos, job_id: Id, app: WithApp = None, as_json: Json = False) -> None:
-    """Make a new job from one that ended."""
-    if app is not None:
-        kairos.registry = load_app(app, Place()).registry
-    answer(kairos.retry(job_id), as_json, f", to do again what job {job_id} did")
-
-
-@app.command("run-now")
-@on_database
-def run_now(kairos: SyncKairos, job_id: Id, as_json: Json = False) -> None:
-    """Bring a scheduled job's time forward to now."""
-    answer(kairos.run_now(job_id), as_json)
 
 
 @app.command()
@@ -143,55 +110,9 @@ def wait(
     as_json: Json = False,
 ) -> None:
     """Wait for a job to end, and print its output; any other end than success is an error."""
-    kairos.result(job_id, timeout)
+    kairos.result(job_id, None if timeout is None else length(timeout))
     job = kairos.get(job_id)
-    answer(job, as_json, "" if job.output is None else f": {tables.code(job.output)}")
-
-
-@on_database
-def signal(
-    kairos: SyncKairos,
-    target: Annotated[
-        str, typer.Argument(metavar="ID|KEY", show_default=False, help="The job's number, or its unique key.")
-    ],
-    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="The signal's name.")],
-    payload: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[PAYLOAD]", show_default=False, help="A JSON value; - reads it from standard input."
-        ),
-    ] = None,
-    dedup_key: Annotated[
-        str | None, typer.Option(help="Send it once: a second one of this key is dropped.")
-    ] = None,
-    by_key: Annotated[
-        bool, typer.Option("--by-key", help="Take digits for a unique key, not a number.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Send a signal to a job."""
-    whom = int(target) if target.isascii() and target.isdigit() and not by_key else target
-    body = None if payload is None else codec.loads(text_or_input(payload), "payload")
-    told = kairos.signal(whom, name, body, dedup_key=dedup_key)
-    if as_json:
-        tables.document({"signal": {"target": whom, "name": name, "answer": told}})
-    else:
-        tables.say(f"Signal {name!r} to job {whom}: {_TOLD[told]}.")
-
-
-_TOLD = {
-    "woke": "it was waiting for it and goes on",
-    "delivered": "it is in the job's inbox",
-    "duplicate": "one with that dedup key was sent before, so this one was dropped",
-}
-
-
-def answer(job: Job, as_json: bool, more: str = "", *, document: dict[str, object] | None = None) -> None:
-    """Print one job as the answer to a verb."""
-    if as_json:
-        tables.document({"job": document or documents.job(job)})
-    else:
-        tables.say(f"Job {job.id} ({job.action}) is ", tables.state(job.state), f"{more}.")
+    answer(job, as_json, "" if job.output is None else f": {output.code(job.output)}")
 
 
 def _row(job: Job) -> tuple[object, ...]:
@@ -199,13 +120,13 @@ def _row(job: Job) -> tuple[object, ...]:
     first_line = (job.error or "").split("\n", 1)[0]
     return (
         job.id,
-        tables.state(job.state),
+        output.state(job.state),
         job.action,
         job.step,
         job.attempt or None,
         job.queue,
         job.key,
-        tables.ago(at),
+        output.ago(at),
         first_line,
     )
 
@@ -214,25 +135,25 @@ def _facts(job: Job, shown_input: object) -> list[tuple[str, object]]:
     return [
         ("job", job.id),
         ("action", f"{job.action} version {job.version}"),
-        ("state", tables.state(job.state)),
+        ("state", output.state(job.state)),
         ("step", f"{job.step}, attempt {job.attempt}"),
         ("queue", job.queue),
         ("priority", job.priority or None),
         ("key", job.key),
         ("unique", job.unique),
         ("tags", ", ".join(job.tags)),
-        ("input", tables.code(shown_input)),
-        ("output", None if job.output is None else tables.code(job.output)),
+        ("input", output.code(shown_input)),
+        ("output", None if job.output is None else output.code(job.output)),
         ("error", _error(job)),
-        ("progress", None if job.progress is None else tables.code(job.progress)),
+        ("progress", None if job.progress is None else output.code(job.progress)),
         ("waits for", ", ".join(job.awaits)),
-        ("wait ends", tables.instant(job.await_until)),
-        ("created", tables.instant(job.inserted_at)),
-        ("due", tables.instant(job.run_at)),
-        ("started", tables.instant(job.started_at)),
-        ("ended", tables.instant(job.completed_at)),
-        ("expires", tables.instant(job.expires_at)),
-        ("cancel asked", tables.instant(job.cancel_requested_at)),
+        ("wait ends", output.instant(job.await_until)),
+        ("created", output.instant(job.inserted_at)),
+        ("due", output.instant(job.run_at)),
+        ("started", output.instant(job.started_at)),
+        ("ended", output.instant(job.completed_at)),
+        ("expires", output.instant(job.expires_at)),
+        ("cancel asked", output.instant(job.cancel_requested_at)),
         ("cancel reason", job.cancel_reason),
         ("retry", job.retry and f"{job.retry.attempts} attempts in all, by its own policy"),
         ("retry of", job.retry_of),

@@ -1,4 +1,4 @@
-"""`kairos keys …`: who may use the service, straight from the database."""
+"""`kairos keys …`: manage the API keys of the service, directly in the database."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from kairos import documents
+from kairos import shapes
 from kairos.app import SyncKairos
-from kairos.cli import reading, tables
-from kairos.cli.place import Json, on_database
+from kairos.cli import output, parse
+from kairos.cli.database_option import Json, on_database
 from kairos.durations import duration
-from kairos.verbs import keys as verbs
-from kairos.verbs.keys import Key
+from kairos.operations import keys as verbs
+from kairos.shapes.key import Key
 
 app = typer.Typer(help="Make keys for the service, list them, revoke them.")
 
@@ -21,17 +21,17 @@ app = typer.Typer(help="Make keys for the service, list them, revoke them.")
 @app.command("ls")
 @on_database
 def list_keys(kairos: SyncKairos, as_json: Json = False) -> None:
-    """List every key there ever was, newest first."""
+    """List all keys, revoked ones too, newest first."""
     found: list[Key] = kairos.run(verbs.keys(limit=1000))
     if as_json:
-        tables.document({"keys": [documents.key(key) for key in found]})
+        output.document({"keys": [shapes.document(key) for key in found]})
     elif not found:
-        tables.say("No keys: `kairos serve` is open to this machine, and refuses to be reached by others.")
+        output.say("No keys: `kairos serve` is open to this machine, and refuses to be reached by others.")
     else:
-        tables.show(
+        output.show(
             ("id", "name", "scopes", "created", "last used", "ends"),
             [
-                (key.id, key.name, ", ".join(key.scopes), tables.ago(key.created_at), _used(key), _end(key))
+                (key.id, key.name, ", ".join(key.scopes), output.ago(key.created_at), _used(key), _end(key))
                 for key in found
             ],
         )
@@ -53,16 +53,16 @@ def add(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a key, and print it: this once, since only a hash of it is kept."""
+    """Create a key and print it once; only its hash is stored."""
     length: timedelta | None = (
-        None if expires_in is None else duration(reading.length(expires_in), "--expires-in")
+        None if expires_in is None else duration(parse.length(expires_in), "--expires-in")
     )
     key, token = kairos.run(verbs.add_key(name, scope, expires_in=length, actor="cli"))
     if as_json:
-        tables.document({"key": {**documents.key(key), "secret": token}})
+        output.document({"key": {**shapes.document(key), "secret": token}})
     else:
-        tables.say(f"Key {key.id} ({', '.join(key.scopes)}) for {key.name}, shown this once:\n")
-        tables.say(token)
+        output.say(f"Key {key.id} ({', '.join(key.scopes)}) for {key.name}, shown this once:\n")
+        output.say(token)
 
 
 @app.command()
@@ -74,19 +74,19 @@ def revoke(
     ],
     as_json: Json = False,
 ) -> None:
-    """Revoke a key for good; services that know it stop taking it within seconds."""
+    """Revoke a key permanently; running services refuse it within seconds."""
     revoked = kairos.run(verbs.revoke_key(key))
     if as_json:
-        tables.document({"key": documents.key(revoked)})
+        output.document({"key": shapes.document(revoked)})
     else:
-        tables.say(f"Key {revoked.id} ({revoked.name}) is revoked.")
+        output.say(f"Key {revoked.id} ({revoked.name}) is revoked.")
 
 
 def _used(key: Key) -> str:
-    return tables.ago(key.last_used_at) or "never"
+    return output.ago(key.last_used_at) or "never"
 
 
 def _end(key: Key) -> str:
     if key.revoked_at is not None:
-        return f"revoked {tables.ago(key.revoked_at)}"
-    return f"expires {tables.ago(key.expires_at)}" if key.expires_at is not None else ""
+        return f"revoked {output.ago(key.revoked_at)}"
+    return f"expires {output.ago(key.expires_at)}" if key.expires_at is not None else ""

@@ -1,4 +1,4 @@
-"""Loads the app a person names: `module:app`, a path to a `.py` file, or a folder of such files."""
+"""Load the app that the user names: `module:app`, a path to a `.py` file, or a folder of such files."""
 
 from __future__ import annotations
 
@@ -8,42 +8,35 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from kairos.app import Kairos, SyncKairos
-from kairos.cli.place import Place
+from kairos.cli.database_option import DatabaseChoice
 from kairos.config import BUILT_IN, Settings
-from kairos.errors import ConfigError, KairosError
+from kairos.errors import ConfigError, KairosError, NoDatabase
 from kairos.machine.registry import Registry
 
-App = Annotated[
-    str,
-    typer.Argument(
-        metavar="APP",
+
+def app_argument(metavar: str, default: str | bool) -> Any:
+    """Return the argument that names an app; `default` says what is used without one."""
+    return typer.Argument(
+        metavar=metavar,
         envvar="KAIROS_APP",
-        show_default=False,
+        show_default=default,
         help="module:app, path/to/file.py, path/to/file.py:app or a folder of such files.",
-    ),
-]
+    )
 
 
-OptionalApp = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[APP]",
-        envvar="KAIROS_APP",
-        show_default="the built-in actions alone",
-        help="module:app, path/to/file.py, path/to/file.py:app or a folder of such files.",
-    ),
-]
-# What a worker runs that was named no app.
-BARE = "kairos.cli.bare:app"
+App = Annotated[str, app_argument("APP", False)]
+OptionalApp = Annotated[str | None, app_argument("[APP]", "the built-in actions alone")]
+# The app of a worker that was started without one.
+BUILTIN_APP = "kairos.cli.builtin_app:app"
 
 
 class BadApp(ConfigError):
-    """The app cannot be loaded; `trace` are the lines that lead there, where the fault is in the app's own code."""
+    """The app cannot be loaded; `trace` holds the traceback if the error is in the app's own code."""
 
     code = "BAD_APP"
 
@@ -55,7 +48,7 @@ class BadApp(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was found: one app or, from a folder, several that share one database."""
+    """The loaded app or, from a folder, several apps that share one database."""
 
     name: str
     apps: tuple[Kairos | SyncKairos, ...]
@@ -63,9 +56,9 @@ class Loaded:
     settings: Settings
 
 
-def load_app(name: str, place: Place) -> Loaded:
-    """Import what `name` names; it looks for its database where `place` says."""
-    place.export()
+def load_app(name: str, database: DatabaseChoice) -> Loaded:
+    """Import the app; the options in `database` choose its database."""
+    database.export()
     apps = tuple(_find(name))
     registry = apps[0].registry
     if len(apps) > 1:
@@ -73,11 +66,11 @@ def load_app(name: str, place: Place) -> Loaded:
         for app in apps:
             for machine in app.registry:
                 if machine.name not in BUILT_IN or registry.find(machine.name, machine.version) is None:
-                    registry.add(machine, app.registry.options(machine))
+                    registry.add(machine, app.registry.options(machine), app.registry.hooks_of(machine))
     settings = apps[0].settings
     if any(app.settings != settings for app in apps):
         raise BadApp(f"The apps in {name} name different databases: run them one by one.")
-    place.check(settings, name)
+    database.check(settings, name)
     return Loaded(name, apps, registry, settings)
 
 
@@ -87,7 +80,7 @@ def _find(name: str) -> list[Kairos | SyncKairos]:
         module, _, attribute = name.partition(":")
         if not all(part.isidentifier() for part in module.split(".")):
             raise BadApp(f"{name!r} names no app: write module:app or path/to/file.py.")
-        _look_first_in(Path.cwd())
+        _prepend_to_path(Path.cwd())
         return [_app(_import(module, name), attribute, name)]
     if path.is_dir():
         loaded = [(file, _import_file(file, str(file))) for file in sorted(path.glob("*.py"))]
@@ -101,7 +94,7 @@ def _find(name: str) -> list[Kairos | SyncKairos]:
 
 
 def _split(name: str) -> tuple[Path | None, str]:
-    """The path and the name of the app in it; no path where `name` is a module's."""
+    """Split `path:app` into its parts; the path is None if `name` is a module."""
     whole = Path(name)
     if name and (whole.suffix == ".py" or whole.is_dir()):
         return whole, ""
@@ -112,19 +105,19 @@ def _split(name: str) -> tuple[Path | None, str]:
 
 
 def _import_file(path: Path, name: str) -> ModuleType:
-    """Import a file under the name it has for other modules, so that a step's own process finds it too."""
+    """Import a file under the module name that other modules use, so that process steps can import it too."""
     path = path.resolve()
     parts, root = [path.stem], path.parent
     while (root / "__init__.py").exists():
         parts, root = [root.name, *parts], root.parent
-    _look_first_in(root)
+    _prepend_to_path(root)
     module = _import(".".join(parts), name)
     if Path(module.__file__ or "").resolve() != path:
         raise BadApp(f"{path.name} is hidden by another module called {path.stem!r}: rename it.")
     return module
 
 
-def _look_first_in(folder: Path) -> None:
+def _prepend_to_path(folder: Path) -> None:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
@@ -133,6 +126,13 @@ def _import(module: str, name: str) -> ModuleType:
     importlib.invalidate_caches()
     try:
         return importlib.import_module(module)
+    except NoDatabase as error:
+        opens = _from_user_code(error.__traceback__)
+        raise BadApp(
+            f"{name} opens its app while it is imported, before there is a database (line "
+            f'{opens.tb_lineno if opens else "?"}): put what runs jobs under `if __name__ == "__main__":`.',
+            files=_files(error),
+        ) from error
     except KairosError as error:
         raise BadApp(f"{name} cannot be loaded: {error.message}", files=_files(error)) from error
     except (Exception, SystemExit) as error:
@@ -148,7 +148,7 @@ def _import(module: str, name: str) -> ModuleType:
 
 
 def _from_user_code(trace: TracebackType | None) -> TracebackType | None:
-    """The same traceback without the import machinery that leads to the app."""
+    """Drop the frames of the import machinery from a traceback."""
     while trace is not None and (
         trace.tb_frame.f_code.co_filename.startswith("<frozen importlib")
         or trace.tb_frame.f_code.co_filename in (__file__, importlib.__file__)
@@ -158,7 +158,7 @@ def _from_user_code(trace: TracebackType | None) -> TracebackType | None:
 
 
 def _files(error: BaseException) -> tuple[Path, ...]:
-    """Every file that had a part in the failure: one of them will be changed to mend it."""
+    """Return every file in the traceback: a change of any of them may fix the error."""
     named = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         named.append(error.filename)

@@ -1,4 +1,4 @@
-"""`kairos machines` and `kairos lifecycle`: the state machines, as tables and drawings."""
+"""`kairos machines` and `kairos lifecycle`: state machines as tables and diagrams."""
 
 from __future__ import annotations
 
@@ -8,28 +8,18 @@ from typing import Annotated
 
 import typer
 
-from kairos import documents, verbs
+from kairos import operations, serializers
 from kairos.app import SyncKairos
-from kairos.cli import tables
-from kairos.cli.load import load_app
-from kairos.cli.place import Data, DatabaseUrl, Json, connect
+from kairos.cli import output
+from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
+from kairos.cli.load import app_argument, load_app
 from kairos.fsm import render
 from kairos.fsm.lifecycle import SPEC, TRANSITIONS
-
-MaybeApp = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="[APP]",
-        envvar="KAIROS_APP",
-        show_default="what workers registered",
-        help="module:app, path/to/file.py, path/to/file.py:app or a folder of such files.",
-    ),
-]
 
 
 def machines(
     ctx: typer.Context,
-    app: MaybeApp = None,
+    app: Annotated[str | None, app_argument("[APP]", "what workers registered")] = None,
     diagram: Annotated[
         str | None, typer.Option(metavar="NAME", help="Draw this machine as a mermaid diagram.")
     ] = None,
@@ -38,33 +28,33 @@ def machines(
     as_json: Json = False,
 ) -> None:
     """List the machines that an app knows, or those that workers have registered."""
-    place = ctx.obj.or_rather(database_url, data)
+    database = ctx.obj.overridden_by(database_url, data)
     if app is None:
-        with connect(place.settings()) as kairos:
+        with connect(database.settings()) as kairos:
             _registered(kairos, diagram, as_json)
         return
-    registry = load_app(app, place).registry
+    registry = load_app(app, database).registry
     if diagram is not None:
         spec = registry.latest(diagram).spec
         if as_json:
-            tables.document(render.as_json(spec))
+            output.document(render.as_json(spec))
         else:
             sys.stdout.write(render.mermaid(spec))
         return
     found = sorted(registry, key=lambda machine: (machine.name, machine.version))
     if as_json:
-        tables.document({"machines": [documents.machine(machine) for machine in found]})
+        output.document({"machines": [serializers.machine(machine) for machine in found]})
     elif not found:
-        tables.say(f"{app} has no machines yet: decorate a function with @app.job.")
+        output.say(f"{app} has no machines yet: decorate a function with @app.job.")
     else:
-        tables.show(
+        output.show(
             ("action", "version", "queue", "ttl", "input", "steps"),
             [
                 (
                     machine.name,
                     machine.version,
                     machine.queue,
-                    tables.span(machine.ttl),
+                    output.span(machine.ttl),
                     ", ".join(machine.state.json_schema().get("properties", ())),
                     ", ".join(machine.spec.states),
                 )
@@ -74,29 +64,29 @@ def machines(
 
 
 def _registered(kairos: SyncKairos, diagram: str | None, as_json: bool) -> None:
-    """What the database knows: the same, without the code."""
+    """Show the machines registered in the database, without their code."""
     if diagram is not None:
-        newest = kairos.run(verbs.machine(diagram))[-1]
+        newest = kairos.run(operations.machine(diagram))[-1]
         if as_json:
-            tables.document(newest.diagram)
+            output.document(newest.diagram)
         else:
             sys.stdout.write(render.mermaid(render.of_json(newest.diagram)))
         return
-    found = kairos.run(verbs.machines())
+    found = kairos.run(operations.machines())
     if as_json:
         by_name = [list(versions) for _, versions in groupby(found, key=lambda row: row.name)]
-        tables.document({"machines": [documents.registered(versions) for versions in by_name]})
+        output.document({"machines": [serializers.registered(versions) for versions in by_name]})
     elif not found:
-        tables.say("No machines: a worker registers those it knows when it starts.")
+        output.say("No machines: a worker registers those it knows when it starts.")
     else:
-        tables.show(
+        output.show(
             ("action", "version", "queue", "ttl", "input", "steps", "workers"),
             [
                 (
                     row.name,
                     row.version,
                     row.queue,
-                    tables.span(row.ttl),
+                    output.span(row.ttl),
                     ", ".join(row.input.get("properties", ())),
                     ", ".join(row.diagram["states"]),
                     row.workers,
@@ -110,16 +100,16 @@ def lifecycle(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="Draw it as a mermaid diagram.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show every state a job can be in, and every change that can happen to it."""
+    """Show every state of a job and every transition."""
     if as_json:
-        tables.document(render.as_json(SPEC))
+        output.document(render.as_json(SPEC))
     elif mermaid:
         sys.stdout.write(render.mermaid(SPEC))
     else:
-        tables.show(
+        output.show(
             ("verb", "from", "to", "by", "because"),
             [
-                (row.verb, ", ".join(row.sources), tables.state(row.target), row.by, row.because)
+                (row.verb, ", ".join(row.sources), output.state(row.target), row.by, row.because)
                 for row in TRANSITIONS
             ],
             wrap=True,

@@ -1,4 +1,4 @@
-"""`kairos queues …`: what waits where, and how fast it may go."""
+"""`kairos queues …`: list, pause and limit queues."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from kairos import documents
+from kairos import serializers, shapes
 from kairos.app import SyncKairos
-from kairos.cli import tables
-from kairos.cli.place import Json, on_database
-from kairos.cli.reading import rate as read_rate
-from kairos.errors import BadRequest
-from kairos.store.rows import Queue
+from kairos.cli import output
+from kairos.cli.database_option import Json, on_database
+from kairos.cli.parse import rate as read_rate
+from kairos.errors import BadRequest, NotFound
+from kairos.shapes.queue import Queue
+from kairos.suggest import did_you_mean
 
 app = typer.Typer(help="Look at queues, pause them, limit them.")
 
@@ -25,7 +26,7 @@ LIVE = ("scheduled", "pending", "running", "waiting")
 
 
 def count(queue: Queue, state: str) -> str:
-    """How many jobs it has in a state, with a plus where there may be more."""
+    """Format the number of jobs in a state, with a plus if there may be more."""
     return f"{getattr(queue, state)}{'+' if state in queue.at_least else ''}"
 
 
@@ -35,11 +36,11 @@ def list_queues(kairos: SyncKairos, as_json: Json = False) -> None:
     """List the queues that have live work or settings."""
     found: list[Queue] = kairos.queues()
     if as_json:
-        tables.document({"queues": [documents.queue(queue) for queue in found]})
+        output.document({"queues": [shapes.document(queue) for queue in found]})
     elif not found:
-        tables.say("No queues: nothing is live, and none has settings.")
+        output.say("No queues: nothing is live, and none has settings.")
     else:
-        tables.show(
+        output.show(
             ("queue", *LIVE, "settings"),
             [(each.name, *(count(each, state) for state in LIVE), _settings(each)) for each in found],
         )
@@ -47,8 +48,19 @@ def list_queues(kairos: SyncKairos, as_json: Json = False) -> None:
 
 @app.command()
 @on_database
-def pause(kairos: SyncKairos, queue: Name, as_json: Json = False) -> None:
-    """Stop picking from a queue; what runs goes on."""
+def pause(
+    kairos: SyncKairos,
+    queue: Name,
+    new: Annotated[bool, typer.Option("--new", help="Also one that nobody has used yet.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Stop picking from a queue; running jobs continue."""
+    known = {each.name for each in kairos.queues()}
+    if queue and queue not in known and not new:
+        suggestion = did_you_mean(queue, known)
+        raise NotFound(
+            f"Nobody has used the queue {queue!r} yet.{suggestion} With --new it is paused all the same."
+        )
     _answer(kairos.pause(queue), as_json)
 
 
@@ -73,7 +85,7 @@ def limit(
     none: Annotated[bool, typer.Option("--none", help="Lift every limit.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Set a queue's limits over all workers, all at once: what is left out is lifted."""
+    """Set all limits of a queue over all workers; a limit that is not given is removed."""
     given = any(each is not None for each in (concurrency, rate, key_concurrency, key_rate))
     if given == none:
         raise BadRequest("Give the limits to set, or --none to lift them all.")
@@ -89,21 +101,21 @@ def limit(
 
 def _answer(queue: Queue, as_json: bool) -> None:
     if as_json:
-        tables.document({"queue": documents.settings(queue)})
+        output.document({"queue": serializers.settings(queue)})
     else:
-        tables.say(f"Queue {queue.name}: {_settings(queue) or 'runs without limits'}.")
+        output.say(f"Queue {queue.name}: {_settings(queue) or 'runs without limits'}.")
 
 
 def _settings(queue: Queue) -> str:
-    said = [
-        queue.paused_at and f"paused {tables.ago(queue.paused_at)}",
+    settings = [
+        queue.paused_at and f"paused {output.ago(queue.paused_at)}",
         queue.concurrency and f"{queue.concurrency} at once",
         _rate(queue.rate_limit, queue.rate_period),
         queue.key_concurrency != 1 and f"{queue.key_concurrency} at once per key",
         (key_rate := _rate(queue.key_rate_limit, queue.key_rate_period)) and f"{key_rate} per key",
     ]
-    return ", ".join(each for each in said if each)
+    return ", ".join(each for each in settings if each)
 
 
 def _rate(limit: int | None, period: timedelta | None) -> str:
-    return "" if limit is None else f"{limit} in {tables.span(period)}"
+    return "" if limit is None else f"{limit} in {output.span(period)}"

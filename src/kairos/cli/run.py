@@ -10,19 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from kairos import documents
-from kairos.action import make_call
-from kairos.actions import command, programs
+from kairos import serializers
+from kairos.actions import command, command_allowlist
 from kairos.app import SyncKairos
-from kairos.cli import allowing, reading, tables
-from kairos.cli.place import Json, on_database
+from kairos.cli import command_allowed, output, parse
+from kairos.cli.database_option import Json, on_database
 from kairos.cli.when import Intent, Zone, show_ticks
 from kairos.errors import BadRequest, Conflict, NotFound
-from kairos.machine.call import Call, Options
+from kairos.machine.call import Call, Options, make_call
 from kairos.machine.registry import Registry
-from kairos.store.rows import Job
-from kairos.store.schedules import Schedule
-from kairos.verbs.schedules import intent as read_intent
+from kairos.operations.schedules import intent as read_intent
+from kairos.shapes.job import Job
+from kairos.shapes.schedule import Schedule
 
 
 @on_database
@@ -66,8 +65,8 @@ def run(
         arguments["timeout"] = timeout
     if variables:
         arguments["env"] = variables
-    warning = allowing.check(kairos, [(arguments["argv"], variables)])
-    options = Options(queue=queue, ttl=None if ttl is None else reading.length(ttl))
+    warning = command_allowed.check(kairos, [(arguments["argv"], variables)])
+    options = Options(queue=queue, ttl=None if ttl is None else parse.length(ttl))
     if len(ticks) == 1:
         once = Options(queue=queue, ttl=options.ttl, run_at=ticks[0])
         _answer_job(kairos, kairos.enqueue(call(arguments, once)), plan.sentence, warning, as_json)
@@ -79,8 +78,8 @@ def run(
 
 
 def program(argv: list[str], folder: Path) -> list[str]:
-    """The argv with its program's whole path, which must be one that can be run."""
-    whole = programs.locate(argv[0], cwd=folder)
+    """Return the argv with the absolute path of its program; raise if the program cannot be run."""
+    whole = command_allowlist.locate(argv[0], cwd=folder)
     if not Path(whole).is_file() or not os.access(whole, os.X_OK):
         raise BadRequest(
             f"{whole} is no program that can be run: look at its path and its mode.", field="argv"
@@ -89,19 +88,19 @@ def program(argv: list[str], folder: Path) -> list[str]:
 
 
 def call(arguments: dict[str, Any], options: Options) -> Call:
-    """A call of the built-in action, whether or not it is on in this place."""
+    """Return a call of the built-in action `command`, even if it is not enabled in these settings."""
     return make_call(command.machine((), ()), arguments, options)
 
 
-def hiding() -> Registry:
-    """What the documents need to know to hide what is to be hidden."""
+def command_registry() -> Registry:
+    """Return a registry with the action `command`, which the serializers need to redact its input."""
     registry = Registry()
     registry.add(command.machine((), ()))
     return registry
 
 
 def _save(kairos: SyncKairos, name: str | None, intent: str, call: Call, **policies: Any) -> Schedule:
-    """A name that was given may be that of a schedule to edit; one that was not is nobody's to take."""
+    """Save the schedule. A given name may edit any schedule; a generated one only that of the same command."""
     argv = json.loads(call.state)["argv"]
     chosen = name or Path(argv[0]).name
     try:
@@ -133,18 +132,18 @@ def _variables(pairs: list[str]) -> dict[str, str]:
 
 def _answer_job(kairos: SyncKairos, job: Job, sentence: str, warning: str | None, as_json: bool) -> None:
     if as_json:
-        tables.document({"job": documents.job(job, hiding()), "warning": warning})
+        output.document({"job": serializers.job(job, command_registry()), "warning": warning})
         return
-    tables.say(f"Job {job.id} runs {sentence}, which is {tables.ago(job.run_at)}.")
+    output.say(f"Job {job.id} runs {sentence}, which is {output.ago(job.run_at)}.")
     if warning is not None:
-        tables.say(warning)
+        output.say(warning)
 
 
 def _answer(schedule: Schedule, warning: str | None, as_json: bool) -> None:
     if as_json:
-        tables.document({"schedule": documents.schedule(schedule, hiding()), "warning": warning})
+        output.document({"schedule": serializers.schedule(schedule, command_registry()), "warning": warning})
         return
-    tables.facts(
+    output.facts(
         [
             ("schedule", schedule.name),
             ("when", schedule.sentence),
@@ -154,4 +153,4 @@ def _answer(schedule: Schedule, warning: str | None, as_json: bool) -> None:
     )
     show_ticks(schedule.next_ticks, schedule.tz)
     if warning is not None:
-        tables.say(warning)
+        output.say(warning)

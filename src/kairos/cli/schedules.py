@@ -1,18 +1,19 @@
-"""`kairos schedules …`: what fires when, and what became of it."""
+"""`kairos schedules …`: list, add, pause, resume, trigger, backfill and remove schedules."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
-from kairos import documents
+from kairos import serializers, shapes
 from kairos.app import SyncKairos
-from kairos.cli import reading, tables
+from kairos.cli import output, parse
+from kairos.cli.database_option import Data, DatabaseUrl, Json, connect, on_database
 from kairos.cli.load import App, load_app
-from kairos.cli.place import Data, DatabaseUrl, Json, connect, on_database
 from kairos.cli.when import Intent, Zone, show_ticks, when
-from kairos.store.schedules import Schedule, Tick
+from kairos.shapes.schedule import Schedule, Tick
 
 app = typer.Typer(help="Look at schedules, add them, pause them, fire them.")
 
@@ -26,14 +27,14 @@ def list_schedules(kairos: SyncKairos, as_json: Json = False) -> None:
     """List every schedule with its next tick."""
     found: list[Schedule] = kairos.schedules.list()
     if as_json:
-        tables.document({"schedules": [documents.schedule(each, kairos.registry) for each in found]})
+        output.document({"schedules": [serializers.schedule(each, kairos.registry) for each in found]})
     elif not found:
-        tables.say("No schedules: add one with `kairos schedules add`.")
+        output.say("No schedules: add one with `kairos schedules add`.")
     else:
-        tables.show(
+        output.show(
             ("schedule", "when", "runs", "next", "state"),
             [
-                (each.name, each.sentence, each.action, tables.ago(each.next_tick_at), _state(each))
+                (each.name, each.sentence, each.action, output.ago(_next(each)), _state(each))
                 for each in found
             ],
         )
@@ -72,11 +73,11 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a schedule, or edit the one of that name."""
-    loaded = load_app(app, ctx.obj.or_rather(database_url, data))
+    loaded = load_app(app, ctx.obj.overridden_by(database_url, data))
     kairos = connect(loaded.settings, loaded.registry)
-    given = {"queue": queue, "key": key, "ttl": None if ttl is None else reading.length(ttl)}
+    given = {"queue": queue, "key": key, "ttl": None if ttl is None else parse.length(ttl)}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    call = kairos.action(action).options(**options).call(**reading.arguments(pairs or [], None))
+    call = kairos.action(action).options(**options).call(**parse.arguments(pairs or [], None))
     with kairos:
         schedule: Schedule = kairos.schedules.add(
             name,
@@ -85,10 +86,10 @@ def add(
             tz=tz,
             overlap=overlap,
             catch_up=catch_up,
-            catch_up_within=reading.length(within),
-            jitter=reading.length(jitter),
-            start=None if start is None else reading.instant(start, "--start"),
-            end=None if end is None else reading.instant(end, "--end"),
+            catch_up_within=parse.length(within),
+            jitter=parse.length(jitter),
+            start=None if start is None else parse.instant(start, "--start"),
+            end=None if end is None else parse.instant(end, "--end"),
             count=count,
         )
     _answer(schedule, as_json, kairos)
@@ -100,23 +101,23 @@ app.command("preview")(when)
 @app.command()
 @on_database
 def show(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
-    """Show one schedule, its next ticks and what became of the last ones."""
+    """Show one schedule, its next ticks and the last decided ones."""
     schedule: Schedule = kairos.schedules.get(name)
     decided: list[Tick] = kairos.schedules.ticks(name, limit=10)
     if as_json:
-        tables.document(
+        output.document(
             {
-                "schedule": documents.schedule(schedule, kairos.registry),
-                "ticks": [documents.tick(each) for each in decided],
+                "schedule": serializers.schedule(schedule, kairos.registry),
+                "ticks": [shapes.document(each) for each in decided],
             }
         )
         return
     _answer(schedule, False, kairos)
     if decided:
-        tables.show(
+        output.show(
             ("tick", "became"),
             [
-                (tables.instant(each.tick_at), f"job {each.job_id}" if each.job_id else each.reason)
+                (output.instant(each.tick_at), f"job {each.job_id}" if each.job_id else each.reason)
                 for each in decided
             ],
         )
@@ -130,14 +131,14 @@ def pause(
     reason: Annotated[str | None, typer.Option(help="Why, for those who find it paused.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Let a schedule fire no more until it is resumed."""
+    """Pause a schedule until it is resumed."""
     _answer(kairos.schedules.pause(name, reason), as_json, kairos)
 
 
 @app.command()
 @on_database
 def resume(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
-    """Let a schedule fire again."""
+    """Resume a paused schedule."""
     _answer(kairos.schedules.resume(name), as_json, kairos)
 
 
@@ -147,20 +148,20 @@ def trigger(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     """Enqueue a schedule's job now, outside its ticks."""
     job_id = kairos.schedules.trigger(name)
     if as_json:
-        tables.document({"job": {"id": job_id}})
+        output.document({"job": {"id": job_id}})
     else:
-        tables.say(f"Job {job_id} was enqueued.")
+        output.say(f"Job {job_id} was enqueued.")
 
 
 @app.command()
 @on_database
 def backfill(kairos: SyncKairos, name: Name, start: Instant, end: Instant, as_json: Json = False) -> None:
     """Fire the ticks after START and up to END that were never decided on."""
-    jobs = kairos.schedules.backfill(name, reading.instant(start, "--start"), reading.instant(end, "--end"))
+    jobs = kairos.schedules.backfill(name, parse.instant(start, "--start"), parse.instant(end, "--end"))
     if as_json:
-        tables.document({"jobs": [{"id": each} for each in jobs]})
+        output.document({"jobs": [{"id": each} for each in jobs]})
     else:
-        tables.say(f"{len(jobs)} jobs were enqueued.")
+        output.say(f"{len(jobs)} jobs were enqueued.")
 
 
 @app.command("rm")
@@ -169,31 +170,36 @@ def remove(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     """Delete a schedule; its jobs and the record of its ticks stay."""
     kairos.schedules.remove(name)
     if as_json:
-        tables.document({"removed": name})
+        output.document({"removed": name})
     else:
-        tables.say(f"Schedule {name} is gone; its jobs stay.")
+        output.say(f"Schedule {name} is gone; its jobs stay.")
 
 
 def _answer(schedule: Schedule, as_json: bool, kairos: SyncKairos) -> None:
-    document = documents.schedule(schedule, kairos.registry)
+    document = serializers.schedule(schedule, kairos.registry)
     if as_json:
-        tables.document({"schedule": document})
+        output.document({"schedule": document})
         return
     pairs: list[tuple[str, Any]] = [
         ("schedule", schedule.name),
         ("when", schedule.sentence),
-        ("runs", f"{schedule.action} {tables.code(document['input'])}"),
+        ("runs", f"{schedule.action} {output.code(document['input'])}"),
         ("state", _state(schedule)),
         ("overlap", schedule.overlap),
         ("catch-up", schedule.catch_up),
     ]
-    tables.facts(pairs)
+    output.facts(pairs)
     if schedule.next_ticks:
         show_ticks(schedule.next_ticks, schedule.tz)
+
+
+def _next(schedule: Schedule) -> datetime | None:
+    """Return the next tick; a paused schedule has none, and the one that it was paused before may be long past."""
+    return schedule.next_tick_at if schedule.paused_at is None else None
 
 
 def _state(schedule: Schedule) -> str:
     if schedule.paused_at is not None:
         why = f": {schedule.pause_reason}" if schedule.pause_reason else ""
-        return f"paused {tables.ago(schedule.paused_at)}{why}"
+        return f"paused {output.ago(schedule.paused_at)}{why}"
     return "fires" if schedule.next_tick_at is not None else "has come to its end"

@@ -1,4 +1,4 @@
-"""Keeps worker processes alive beside this one, and ends when they have ended."""
+"""Supervise worker processes: start them, restart them when they die, and exit after they have exited."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-import structlog
-
-from kairos.cli.logs import Format
-from kairos.cli.serve import KILLED, LEFT, RELOAD, WorkerOptions
+from kairos.cli.log_output import Format, Level
+from kairos.cli.worker_process import KILLED, LEFT, RELOAD, WorkerOptions
+from kairos.logger import Logger
 from kairos.worker.loop import backoff
 
-log = structlog.get_logger("kairos.cli")
+log = Logger("kairos.cli")
 
-# A process that lived this long did not die of how it was started.
+# After this many seconds a death is not considered a failed start.
 _SETTLED = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What a child process is to do; it reads it from its command line."""
+class ChildOptions:
+    """The configuration of a child process, passed on its command line."""
 
     app: str
     options: WorkerOptions
     log_format: Format
+    log_level: Level
     reload: bool = False
-    listening: int | None = None  # a socket that every child in turn serves on, so that none is ever refused
+    listening: int | None = None  # a socket kept over restarts of the child
 
     def command(self, alive: int) -> list[str]:
-        # -P: the folder we stand in must not hide the standard library from the child.
+        # -P: modules in the current folder must not shadow the standard library.
         ask = json.dumps({**asdict(self), "alive": alive})
-        return [sys.executable, "-P", "-m", "kairos.cli.child", ask]
+        return [sys.executable, "-P", "-m", "kairos.cli.worker_child", ask]
 
 
 class Supervisor:
-    """Runs `count` children. They end with it: also by kill -9, which closes the pipe they listen to."""
+    """Runs `count` children. They exit when it does, even by kill -9, which closes the pipe they watch."""
 
-    def __init__(self, order: Order, count: int) -> None:
-        self._order = order
+    def __init__(self, options: ChildOptions, count: int) -> None:
+        self._options = options
         self._count = count
         self._children: set[Process] = set()
         self._stopping = asyncio.Event()
 
     async def run(self) -> int:
-        """Until a signal, keep them alive; then wait for them, and answer the worst of their exit codes."""
+        """Keep the children alive until a signal, then wait for them; return the worst of their exit codes."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signal)
@@ -64,10 +64,10 @@ class Supervisor:
         failures = 0
         while True:
             started = asyncio.get_running_loop().time()
-            kept = [each for each in (alive, self._order.listening) if each is not None]
-            child = await asyncio.create_subprocess_exec(*self._order.command(alive), pass_fds=kept)
+            kept = [each for each in (alive, self._options.listening) if each is not None]
+            child = await asyncio.create_subprocess_exec(*self._options.command(alive), pass_fds=kept)
             self._children.add(child)
-            if self._stopping.is_set():  # the signal came while it was being started
+            if self._stopping.is_set():  # a signal arrived during its start
                 child.terminate()
             code = await child.wait()
             self._children.discard(child)
@@ -94,7 +94,7 @@ class Supervisor:
             with suppress(ProcessLookupError):
                 child.kill() if again else child.terminate()
         if again:
-            os._exit(KILLED)  # the keepers hand back what ran
+            os._exit(KILLED)  # the keepers hand back the running jobs
 
 
 def _close(files: Iterable[int]) -> None:

@@ -1,4 +1,4 @@
-"""`kairos top`: what happens now, live in the terminal."""
+"""`kairos top`: a live view of queues, workers and jobs."""
 
 from __future__ import annotations
 
@@ -13,40 +13,46 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from kairos import serializers, shapes
 from kairos.app import SyncKairos
-from kairos.cli import tables
-from kairos.cli.place import on_database
+from kairos.cli import output
+from kairos.cli.database_option import Json, on_database
 from kairos.cli.queues import count
 from kairos.errors import DatabaseUnavailable
 from kairos.fsm.lifecycle import JobState
 
-# The states of live work, in the order of a job's life.
+# The live states, in the order of a job's life.
 _LIVE = (JobState.SCHEDULED, JobState.PENDING, JobState.RUNNING, JobState.WAITING)
 _LATEST = 10
-# A worker that was not seen for so long is gone, or cannot reach the database.
+_LATEST_OF = (JobState.RUNNING, JobState.FAILED)
+# A worker without a heartbeat for this long is dead, or cannot reach the database.
 _SILENT = timedelta(seconds=30)
 
 
 @on_database
 def top(
     kairos: SyncKairos,
-    every: Annotated[float, typer.Option(min=0.1, max=60, help="Seconds between two looks.")] = 1.0,
-    once: Annotated[bool, typer.Option("--once", help="Print one look and end, as in a pipe.")] = False,
+    every: Annotated[float, typer.Option(min=0.1, max=60, help="Seconds between two refreshes.")] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="Print once and end, as in a pipe.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Watch queues, workers and jobs; Ctrl-C ends it."""
-    if once or not sys.stdout.isatty():
-        tables.console().print(_look(kairos))
+    if as_json:
+        output.document(_document(kairos))
         return
-    view = tables.console()
+    if once or not sys.stdout.isatty():
+        output.console().print(_render(kairos))
+        return
+    view = output.console()
     with Live(console=view, screen=True, auto_refresh=False) as live:
-        _watch(lambda: _look(kairos), live.update, every)
+        _watch(lambda: _render(kairos), live.update, every)
 
 
-def _watch(look: Callable[[], RenderableType], update: Callable[..., Any], every: float) -> None:
-    """Look again and again; a database that is away is said, and waited for."""
+def _watch(render: Callable[[], RenderableType], update: Callable[..., Any], every: float) -> None:
+    """Refresh the view until interrupted; show an unreachable database and wait for it."""
     while True:
         try:
-            update(look(), refresh=True)
+            update(render(), refresh=True)
         except DatabaseUnavailable as error:
             update(Text(error.message, style="red"), refresh=True)
         except KeyboardInterrupt:
@@ -57,7 +63,17 @@ def _watch(look: Callable[[], RenderableType], update: Callable[..., Any], every
             return
 
 
-def _look(kairos: SyncKairos) -> RenderableType:
+def _document(kairos: SyncKairos) -> dict[str, Any]:
+    """Return the view once, as JSON with the names of the API."""
+    latest = [job for state in _LATEST_OF for job in kairos.jobs(state=state, limit=_LATEST)]
+    return {
+        "queues": [shapes.document(queue) for queue in kairos.queues()],
+        "workers": [shapes.document(worker) for worker in kairos.workers()],
+        "jobs": [serializers.job(job, kairos.registry) for job in latest],
+    }
+
+
+def _render(kairos: SyncKairos) -> RenderableType:
     return Group(*(part for part in _parts(kairos)))
 
 
@@ -66,11 +82,11 @@ def _parts(kairos: SyncKairos) -> Iterator[RenderableType]:
     sums = {state: sum(getattr(queue, state) for queue in queues) for state in _LIVE}
     more = {state: "+" if any(state in queue.at_least for queue in queues) else "" for state in _LIVE}
     yield Text("   ").join(
-        Text.assemble(tables.state(state), f" {sums[state]}{more[state]}") for state in _LIVE
+        Text.assemble(output.state(state), f" {sums[state]}{more[state]}") for state in _LIVE
     )
     yield Text()
     if queues:
-        yield tables.table(
+        yield output.table(
             ("queue", *_LIVE, ""),
             [
                 (queue.name, *(count(queue, state) for state in _LIVE), "paused" if queue.paused_at else "")
@@ -83,15 +99,15 @@ def _parts(kairos: SyncKairos) -> Iterator[RenderableType]:
     workers = kairos.workers()
     if workers:
         newest = max(worker.seen_at for worker in workers)
-        yield tables.table(
+        yield output.table(
             ("worker", "queues", "steps at once", "since", "seen", ""),
             [
                 (
                     worker.id,
                     ", ".join(worker.queues),
                     worker.concurrency,
-                    tables.ago(worker.started_at),
-                    tables.ago(worker.seen_at),
+                    output.ago(worker.started_at),
+                    output.ago(worker.seen_at),
                     _condition(worker, newest),
                 )
                 for worker in workers
@@ -99,18 +115,18 @@ def _parts(kairos: SyncKairos) -> Iterator[RenderableType]:
         )
     else:
         yield Text("No worker is there.", style="red")
-    for state in (JobState.RUNNING, JobState.FAILED):
+    for state in _LATEST_OF:
         if jobs := kairos.jobs(state=state, limit=_LATEST):
             yield Text()
-            yield tables.table(
+            yield output.table(
                 ("job", "state", "action", "step", "since", "error"),
                 [
                     (
                         job.id,
-                        tables.state(job.state),
+                        output.state(job.state),
                         job.action,
                         job.step,
-                        tables.ago(job.completed_at or job.started_at),
+                        output.ago(job.completed_at or job.started_at),
                         job.error if job.state is JobState.FAILED else "",
                     )
                     for job in jobs

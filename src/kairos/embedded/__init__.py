@@ -3,9 +3,9 @@
     with Server(Path(".kairos")) as server:
         connect(server.url())
 
-`binaries` finds the programs, `account` decides who runs them (Postgres refuses root), `processes` tells
-the living from the dead, `cluster` makes and runs one data directory, `server` shares it between processes,
-`ephemeral` ends the servers of tests, `bystander` those that a killed process left behind.
+`binaries` finds the programs, `account` chooses the account that runs them (Postgres refuses root), `processes` finds
+live server processes, `cluster` creates and runs one data directory, `server` shares it between processes, `ephemeral`
+stops the servers of tests, `server_watchdog` stops a server whose process was killed.
 """
 
 from kairos.embedded.binaries import find_binaries

@@ -1,4 +1,4 @@
-"""Who Postgres runs as: it refuses root, and an account that /etc/passwd does not know."""
+"""Choose the account that runs Postgres, which refuses root and accounts missing from /etc/passwd."""
 
 from __future__ import annotations
 

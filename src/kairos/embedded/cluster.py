@@ -1,4 +1,4 @@
-"""A Postgres cluster on disk: made, started, recovered, shut down. The caller holds the directory's lock."""
+"""Create, start, recover and stop a Postgres cluster on disk. The caller holds the directory's lock."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 USER = "kairos"
 PORT = 5432  # only names the socket file: nothing listens on the network
-PATIENCE = 60.0  # seconds for a start, a recovery or a stop
-MERCY = 20.0  # seconds from a polite signal to a harder one
-LOG_LIMIT = 10 * 2**20  # bytes of the log, and of what is kept of it when it begins anew
-# Runs a command on the text given first. Its own input is the lock: if we are killed, the next process
-# to come here waits until the command is over. The command itself must not hold it, as it may be the server.
-HOLDING = r'text=$1; shift; printf "%s\n" "$text" | "$@"; exit $?'
+TIMEOUT = 60.0  # seconds for a start, a recovery or a stop
+KILL_AFTER = 20.0  # seconds between a fast shutdown and SIGKILL
+LOG_LIMIT = 10 * 2**20  # bytes of the log, and of the old log that is kept when it is rotated
+# Feeds the first argument to a command. The shell's own input is the lock file, so if this process is killed the next
+# one waits until the command has ended. The command itself must not hold the lock: it may be the server.
+_PIPED_INPUT = r'text=$1; shift; printf "%s\n" "$text" | "$@"; exit $?'
 SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
     "max_connections": "200",
-    "search_path": "public",  # or its user's tables without a schema would land among ours: both are called kairos
+    "search_path": "public",  # the user is called kairos, so its unqualified tables would land in our schema
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
@@ -62,9 +62,9 @@ class Cluster:
         return self.log.exists() and self.log.stat().st_size > LOG_LIMIT
 
     def trim_log(self) -> None:
-        """Let a log that is full begin anew, and keep its end as `postgres.log.old`.
+        """Truncate a log that is too large and keep its end as `postgres.log.old`.
 
-        Postgres appends to it and so need not be told; what it says between the two is lost.
+        Postgres opens the log for appending, so it need not be signalled; lines written during the copy are lost.
         """
         if not self.log_is_full():
             return
@@ -74,8 +74,8 @@ class Cluster:
             log.truncate(0)
 
     def launch(self, settings: Mapping[str, str], lock: int) -> None:
-        """Bring the server up, whatever was left behind by the one before; `lock` is the caller's, open."""
-        if self._still_lives():
+        """Start the server, cleaning up after a crashed one first; `lock` is the caller's open lock file."""
+        if self._is_running():
             return
         self._remove_stale_files()
         binaries = find_binaries()
@@ -95,9 +95,9 @@ class Cluster:
         if self._data not in self._socket.parents:
             shutil.rmtree(self._socket.parent, ignore_errors=True)
 
-    def _still_lives(self) -> bool:
-        """Return whether a server is up here after all; wait for one on its way, end what a dead one left."""
-        deadline = time.monotonic() + PATIENCE
+    def _is_running(self) -> bool:
+        """Return whether a server already runs here; wait for one that is starting, end orphans of a dead one."""
+        deadline = time.monotonic() + TIMEOUT
         while living := live_processes(self.directory, self._account):
             if self.answers():
                 return True
@@ -105,7 +105,7 @@ class Cluster:
                 self._end(signal.SIGQUIT, then=signal.SIGKILL)
             elif time.monotonic() > deadline:
                 raise DatabaseUnavailable(
-                    f"Postgres (pid {living[0].pid}) has {self.directory} open but lets nobody in at "
+                    f"Postgres (pid {living[0].pid}) has {self.directory} open but accepts no connections at "
                     f"{self._socket}: end it, or wait for it. Its log ends:\n{self._log_tail(0)}"
                 )
             time.sleep(0.02)
@@ -113,17 +113,17 @@ class Cluster:
         return self.answers()
 
     def _end(self, gently: signal.Signals, *, then: signal.Signals) -> None:
-        """End the postmaster (its children follow it), or the children that outlived theirs."""
+        """End the postmaster, whose children follow it, or children that outlived their postmaster."""
         started = time.monotonic()
         sent: set[tuple[int, signal.Signals]] = set()
         while living := live_processes(self.directory, self._account):
             waited = time.monotonic() - started
-            if waited > PATIENCE:
+            if waited > TIMEOUT:
                 pids = ", ".join(str(process.pid) for process in living)
                 raise DatabaseUnavailable(
                     f"Postgres in {self.directory} does not end (pid {pids}): end it by hand."
                 )
-            number = then if waited > MERCY else gently
+            number = then if waited > KILL_AFTER else gently
             for pid in [process.pid for process in living if process.is_postmaster] or [
                 p.pid for p in living
             ]:
@@ -134,12 +134,12 @@ class Cluster:
             time.sleep(0.02)
 
     def _remove_stale_files(self) -> None:
-        """Remove what kill -9 leaves behind; only safe once no process lives here."""
+        """Remove the pid and lock files that kill -9 leaves behind; only safe once no server process is left."""
         for left in (self.directory / "postmaster.pid", self._socket, Path(f"{self._socket}.lock")):
             left.unlink(missing_ok=True)
 
     def _take_ownership(self) -> None:
-        """See that the server's account owns the data and can reach it."""
+        """Make the server's account the owner of the data, and check that it can reach it."""
         ours = {os.getuid(), self._account.uid} | (
             {0, pwd.getpwnam("nobody").pw_uid} if os.getuid() == 0 else set()
         )
@@ -172,19 +172,19 @@ class Cluster:
             )
 
     def _make(self, binaries: Path, lock: int, *, durable: bool) -> None:
-        """Make the cluster and its database aside, then rename it: it is there whole or not at all."""
+        """Create the cluster under a temporary name, then rename it, so that it exists whole or not at all."""
         for unfinished in self._data.glob("postgres.new-*"):
-            shutil.rmtree(unfinished, ignore_errors=True)  # whatever stays, the next one removes
+            shutil.rmtree(unfinished, ignore_errors=True)  # the next attempt removes what is left
         aside = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=self._data))
         os.chown(aside, self._account.uid, self._account.gid)
         options = ["--auth=trust", f"--username={USER}", "--encoding=UTF8", "--locale=C"]
         options += [] if durable else ["--no-sync"]
         self._run(lock, binaries / "initdb", *options, "-D", aside.name)
-        # Single-user mode needs neither a driver nor psql; on an error it goes on, and prints it.
+        # Single-user mode needs neither a driver nor psql; after an error it continues, and prints it.
         single = ["--single", "-D", aside.name, "postgres"]
-        said = self._run(lock, binaries / "postgres", *single, text=f"create database {USER}")
-        if "ERROR" in said or "FATAL" in said:
-            raise DatabaseUnavailable(f"The database {USER} could not be created in {aside}:\n{said}")
+        printed = self._run(lock, binaries / "postgres", *single, text=f"create database {USER}")
+        if "ERROR" in printed or "FATAL" in printed:
+            raise DatabaseUnavailable(f"The database {USER} could not be created in {aside}:\n{printed}")
         aside.rename(self.directory)
 
     def _start(self, binaries: Path, settings: Mapping[str, str], lock: int) -> None:
@@ -193,37 +193,37 @@ class Cluster:
         spoken = self.log.stat().st_size if self.log.exists() else 0
         where = ["-D", self.directory.name, "-l", self.log.name]
         try:
-            self._run(
-                lock, binaries / "pg_ctl", "start", "-w", "-t", f"{PATIENCE:.0f}", *where, "-o", options
-            )
+            self._run(lock, binaries / "pg_ctl", "start", "-w", "-t", f"{TIMEOUT:.0f}", *where, "-o", options)
         except DatabaseUnavailable as error:
-            if self._still_lives():  # one that a killed process began to start was faster
+            if self._is_running():  # a server that a killed process was starting is up by now
                 return
             raise DatabaseUnavailable(
                 f"Postgres did not start: {error.message}\nIts log ends:\n{self._log_tail(spoken)}"
             ) from error
 
     def _run(self, lock: int, program: Path, *arguments: str, text: str = "") -> str:
-        """Run a program as the server's account, in the data directory, on `text`; return what it said.
+        """Run a program as the server's account, in the data directory, with `text` as input; return its output.
 
-        Paths are given relative to it: pg_ctl passes them through a shell, and a path may hold anything.
+        Paths are relative: pg_ctl passes them through a shell, and an absolute path may contain anything.
         """
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_"))
         }
-        with tempfile.TemporaryFile() as said:  # into a pipe, it would die of SIGPIPE when we are killed
+        with (
+            tempfile.TemporaryFile() as printed
+        ):  # with a pipe, it would die of SIGPIPE if this process is killed
             done = subprocess.run(
-                [*self._account.prefix, "sh", "-c", HOLDING, "sh", text, program, *arguments],
+                [*self._account.prefix, "sh", "-c", _PIPED_INPUT, "sh", text, program, *arguments],
                 stdin=lock,
-                stdout=said,
+                stdout=printed,
                 stderr=subprocess.STDOUT,
                 cwd=self._data,
                 env=environment | {"LC_ALL": "C"},
-                timeout=PATIENCE * 2,
+                timeout=TIMEOUT * 2,
                 check=False,
             )
-            said.seek(0)
-            answer = said.read().decode(errors="replace").strip()
+            printed.seek(0)
+            answer = printed.read().decode(errors="replace").strip()
         if done.returncode != 0:
             raise DatabaseUnavailable(
                 f"{program.name} failed in {self._data}, code {done.returncode}:\n{answer}"
@@ -239,12 +239,12 @@ class Cluster:
 
 
 def _private_directory(path: Path, owners: set[int]) -> None:
-    """Make a directory that only we can enter, and refuse one that somebody else put there first."""
+    """Make a directory that only we can enter, and refuse one that belongs to another account."""
     with suppress(FileExistsError):
         path.mkdir(mode=0o700)
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in owners:
         raise ConfigError(
-            f"{path} was made by somebody else (uid {found.st_uid}): remove it, it is the socket's place."
+            f"{path} belongs to another user (uid {found.st_uid}): remove it, Kairos needs it for its socket."
         )
     path.chmod(0o700)

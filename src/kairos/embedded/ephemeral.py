@@ -1,4 +1,4 @@
-"""Ends a test's server when its process ends, however it ends, and removes the data."""
+"""Stop a test's server and remove its data when the process ends, even by kill -9."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ until rm -rf -- "$1" "$2" 2>/dev/null || [ $tries -ge 100 ]; do tries=$((tries +
 
 
 class Watcher:
-    """A small process that outlives this one just long enough to clean up after it."""
+    """A small process that waits for this one to end, then cleans up after it."""
 
     def __init__(self, data: Path, socket_directory: Path) -> None:
         reading, self._writing = os.pipe()
@@ -38,11 +38,11 @@ class Watcher:
         finally:
             os.close(reading)
 
-    def forget(self) -> None:
-        """In a fork: let go of our copy of the pipe, whose end must be the end of our parent."""
+    def discard_after_fork(self) -> None:
+        """Close a forked child's copy of the pipe: only the parent's end must close it."""
         os.close(self._writing)
 
     def finish(self) -> None:
-        """Let it clean up now, and wait until it has."""
+        """Clean up now, and wait until that is done."""
         os.close(self._writing)
         self._process.wait(timeout=30)

@@ -1,4 +1,4 @@
-"""A lock on a file: held until its process lets go or dies, for the kernel releases it even after kill -9."""
+"""A file lock that the kernel releases when its process ends, even by kill -9."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FileLock:
 
     @contextmanager
     def exclusive(self, seconds: float) -> Iterator[int]:
-        """Hold it alone, after waiting up to `seconds` for another process; yield the open file."""
+        """Hold it exclusively, waiting up to `seconds` for another process; yield the open file."""
         file = self._open()
         try:
             deadline = time.monotonic() + seconds
@@ -43,7 +43,7 @@ class FileLock:
             os.close(file)
 
     def share(self) -> bool:
-        """Hold it together with others; return False if this object held it already."""
+        """Hold it shared; return False if this object held it already."""
         if self._file is not None:
             return False
         file = self._open()
@@ -52,7 +52,7 @@ class FileLock:
         return True
 
     def try_exclusive(self) -> bool:
-        """Turn the shared hold into a sole one, if nobody else has a share."""
+        """Turn the shared lock into an exclusive one, unless another process shares it."""
         return self._file is not None and _try(self._file, fcntl.LOCK_EX)
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""Which Postgres processes live in a data directory, and whether the server answers."""
+"""Find the Postgres processes of a data directory, and check whether the server accepts connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROC = Path("/proc")
 
 
 class Process(NamedTuple):
-    """A live Postgres process; one that is not the postmaster is its child, or was."""
+    """A live Postgres process: the postmaster, or a child of one that may be gone."""
 
     pid: int
     is_postmaster: bool
@@ -26,7 +26,7 @@ class Process(NamedTuple):
 def live_processes(cluster: Path, account: Account) -> list[Process]:
     """Return the Postgres processes whose working directory is `cluster`.
 
-    A pid file proves nothing: its pid may be a stranger's by now, and a backend can outlive its postmaster.
+    A pid file proves nothing: the pid may have been reused, and a backend can outlive its postmaster.
     """
     if not cluster.exists():
         return []
@@ -35,12 +35,12 @@ def live_processes(cluster: Path, account: Account) -> list[Process]:
     return list(_by_working_directory(cluster, account))
 
 
-def answers(socket_path: Path, *, user: str, database: str, seconds: float = 2.0) -> bool:
-    """Return whether a server lets us in at this socket; one that is still starting does not."""
+def answers(socket_path: Path, *, user: str, database: str) -> bool:
+    """Return whether a server accepts connections at this socket; one that is still starting does not."""
     parameters = b"".join(word.encode() + b"\0" for word in ("user", user, "database", database))
     startup = struct.pack("!ii", 4 + 4 + len(parameters) + 1, 196608) + parameters + b"\0"
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(seconds)
+        connection.settimeout(2.0)
         try:
             connection.connect(str(socket_path))
             connection.sendall(startup)
@@ -63,7 +63,7 @@ def _by_working_directory(cluster: Path, account: Account) -> Iterator[Process]:
             here = _is_in(entry, wanted, account)
             title = (entry / "cmdline").read_bytes()
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:  # it ended while we looked, or is a zombie
+        except OSError:  # it ended in the meantime, or is a zombie
             continue
         if here:
             found[int(entry.name)] = (parent, title)
@@ -83,12 +83,12 @@ def _is_in(process: Path, wanted: os.stat_result, account: Account) -> bool:
 
 
 def _by_pid_file(cluster: Path) -> list[Process]:
-    """Where there is no /proc, take the pid file's word for as long as some process has that pid."""
+    """Where there is no /proc, trust the pid file while some process has that pid."""
     try:
         pid = int((cluster / "postmaster.pid").read_text().split("\n", 1)[0])
         os.kill(pid, 0)
     except (FileNotFoundError, ProcessLookupError, ValueError):
         return []
-    except PermissionError:  # somebody else's process; we cannot tell more
+    except PermissionError:  # another account's process; more cannot be known
         pass
     return [Process(pid, True)]

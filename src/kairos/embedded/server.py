@@ -3,8 +3,8 @@
 What lies in the data directory:
 
     postgres/       the cluster, made aside and renamed into place when complete
-    postgres.log    what the server says, the last 10 MB or so; .old is what it said before
-    socket/         the Unix socket (in /tmp, where this path does not do for one)
+    postgres.log    the server's log, the last 10 MB or so; .old is the part before that
+    socket/         the Unix socket (in /tmp, if this path is too long for one)
     lock            held for the length of a start or a stop
     users           held, shared, by each process between its start and its stop
 """
@@ -18,15 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-from kairos.embedded.bystander import Bystander
-from kairos.embedded.cluster import PATIENCE, PORT, USER, Cluster
+from kairos.embedded.cluster import PORT, TIMEOUT, USER, Cluster
 from kairos.embedded.ephemeral import Watcher
 from kairos.embedded.locks import FileLock
+from kairos.embedded.server_watchdog import ServerWatchdog
 from kairos.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import TracebackType
 
 SOCKET_PATH_LIMIT = 107  # bytes in sun_path, without its closing NUL
 
@@ -57,11 +56,11 @@ class Server:
         self._ephemeral = ephemeral
         self._watcher: Watcher | None = None
         self._watched = watched
-        self._bystander: Bystander | None = None
+        self._watchdog: ServerWatchdog | None = None
 
     @property
     def log(self) -> Path:
-        """The file in which the server says what it does."""
+        """The server's log file."""
         return self._cluster.log
 
     def url(self, database: str = USER) -> str:
@@ -77,9 +76,9 @@ class Server:
         Call it again to bring back a server that died under its users.
         """
         self._make_data_directory()
-        if self._watched and self._bystander is None:
-            self._bystander = Bystander(self.data)
-        with self._lock.exclusive(PATIENCE * 2) as lock:
+        if self._watched and self._watchdog is None:
+            self._watchdog = ServerWatchdog(self.data)
+        with self._lock.exclusive(TIMEOUT * 2) as lock:
             self._cluster.trim_log()
             joined = self._users.share()
             try:
@@ -92,9 +91,9 @@ class Server:
         return self.url()
 
     def stop(self) -> None:
-        """Leave the server, and stop it if nobody else uses it; without a `start` before, do nothing."""
+        """Leave the server, and stop it if no other process uses it; do nothing without a `start` before."""
         if self._users.held:
-            with self._lock.exclusive(PATIENCE * 2):
+            with self._lock.exclusive(TIMEOUT * 2):
                 try:
                     if self._users.try_exclusive():
                         self._cluster.shut_down()
@@ -103,23 +102,23 @@ class Server:
         if self._watcher is not None:
             self._watcher.finish()
             self._watcher = None
-        if self._bystander is not None:
-            self._bystander.dismiss()
-            self._bystander = None
+        if self._watchdog is not None:
+            self._watchdog.stop()
+            self._watchdog = None
 
-    def forget(self) -> None:
-        """In a fork: let go of what is our parent's, who goes on with it. Closing a copy of a file unlocks nothing."""
+    def discard_after_fork(self) -> None:
+        """Release what a forked child inherited; the parent keeps it. Closing a copy of a lock file unlocks nothing."""
         self._users.release()
-        for each in (self._watcher, self._bystander):
+        for each in (self._watcher, self._watchdog):
             if each is not None:
-                each.forget()
-        self._watcher = self._bystander = None
+                each.discard_after_fork()
+        self._watcher = self._watchdog = None
 
     def stop_unused(self) -> bool:
-        """Stop the server if nobody uses it, and return whether that is so."""
+        """Stop the server if no process uses it; return whether it is stopped."""
         if not self.data.exists():
             return True
-        with self._lock.exclusive(PATIENCE * 2):
+        with self._lock.exclusive(TIMEOUT * 2):
             self._users.share()
             try:
                 unused = self._users.try_exclusive()
@@ -130,22 +129,20 @@ class Server:
                 self._users.release()
 
     def trim_log(self) -> None:
-        """Keep the log of a server that runs for long from growing for ever."""
+        """Keep the log of a long-running server from growing without bound."""
         if self._cluster.log_is_full():
-            with self._lock.exclusive(PATIENCE * 2):
+            with self._lock.exclusive(TIMEOUT * 2):
                 self._cluster.trim_log()
 
     def is_alive(self) -> bool:
-        """Return whether the server lets clients in."""
+        """Return whether the server accepts connections."""
         return self._cluster.answers()
 
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def _make_data_directory(self) -> None:

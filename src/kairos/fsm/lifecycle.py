@@ -1,7 +1,7 @@
-"""THE TABLE: every state a job can be in and every change that can happen to it.
+"""The lifecycle: the table of every state a job can be in and every transition between them.
 
-Everything else is rendered from this module or checked against it: the Postgres guard, the API's
-409 answers, the dashboard's diagram and buttons, the docs, the stateful tests.
+Everything else is rendered from this module or checked against it: the Postgres guard, the
+dashboard's diagram, the docs, the stateful tests. What a client may ask for is in `requests.py`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 class JobState(StrEnum):
-    """What people read: the stored status, with "not yet" told apart from "now"."""
+    """The state that people read: the stored status, where `runnable` is either scheduled or pending."""
 
     SCHEDULED = "scheduled"
     PENDING = "pending"
@@ -53,11 +53,12 @@ class Verb(StrEnum):
     TIMEOUT = "timeout"
     CANCEL = "cancel"
     RUN_NOW = "run_now"
+    SNOOZE = "snooze"
     EXPIRE = "expire"
 
 
 class By(StrEnum):
-    """Who makes a change happen."""
+    """The actor of a change."""
 
     WORKER = "worker"
     REAPER = "reaper"
@@ -80,7 +81,7 @@ STORED: dict[JobState, Status] = {
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One row of the table; `within` names the verb whose commit it may only be a part of."""
+    """One row of the table; with `within`, it happens only inside the commit of that other verb."""
 
     verb: Verb
     sources: tuple[JobState, ...]
@@ -124,6 +125,9 @@ TRANSITIONS: tuple[Transition, ...] = (
     ),
     Transition(Verb.RUN_NOW, (_S.SCHEDULED,), _S.PENDING, By.CLIENT, "its time was brought forward"),
     Transition(
+        Verb.SNOOZE, (_S.SCHEDULED, _S.PENDING), _S.SCHEDULED, By.CLIENT, "it was put off by a person"
+    ),
+    Transition(
         Verb.EXPIRE,
         (_S.SCHEDULED, _S.PENDING),
         _S.EXPIRED,
@@ -152,39 +156,18 @@ SPEC = Spec(
 
 
 def can_transition(current: JobState | str, target: JobState | str) -> bool:
-    """Whether a job at rest in `current` may move to `target`.
+    """Whether a job in `current` may move to `target`.
 
-    `retry` does not count: it exists only inside the commit that records a failure.
+    `retry` is excluded: it happens only inside the commit that records a failure.
     """
-    return any(JobState(target) == row.target for row in _at_rest(JobState(current)))
-
-
-def verbs_for(current: JobState | str, by: By = By.CLIENT) -> tuple[Verb, ...]:
-    """The verbs that `by` may apply to a job in `current`, in the table's order."""
-    return tuple(row.verb for row in _at_rest(JobState(current)) if row.by == by)
-
-
-def can(current: JobState | str) -> tuple[str, ...]:
-    """What a person may ask for now: the client's verbs, cancel while it runs, retry once it ended badly.
-
-    Cancelling a running job is a request that its step honours (`yield`), and a person's retry
-    makes a new job: neither is an edge of this job by the client's hand.
-    """
-    state = JobState(current)
-    asked = [str(verb) for verb in verbs_for(state)]
-    if state is JobState.RUNNING:
-        asked.append(Verb.CANCEL)
-    if state in TERMINAL:
-        asked.append(Verb.RETRY)
-    if state in LIVE:
-        asked.append("signal")
-    return tuple(asked)
+    source, wanted = JobState(current), JobState(target)
+    return any(source in row.sources and wanted == row.target for row in TRANSITIONS if row.within is None)
 
 
 def stored_pairs() -> tuple[tuple[Status, Status], ...]:
-    """Every change of stored status that may be committed, in the table's order, each once.
+    """Return every change of stored status that may be committed, each once, in the table's order.
 
-    A row that is only a part of another's commit (`within`) never shows in the stored row.
+    A transition that is only part of another one's commit (`within`) is never stored by itself.
     """
     pairs = {
         (STORED[source], STORED[row.target]): None
@@ -195,7 +178,3 @@ def stored_pairs() -> tuple[tuple[Status, Status], ...]:
     }
     # The two rows of an automatic retry are one stored change: running -> scheduled.
     return tuple(pairs)
-
-
-def _at_rest(current: JobState) -> tuple[Transition, ...]:
-    return tuple(row for row in TRANSITIONS if current in row.sources and row.within is None)

@@ -1,4 +1,4 @@
-"""Renderings of a `Spec`: mermaid for people, JSON for programs, the guard for Postgres, types for the dashboard.
+"""Renderings of a `Spec`: mermaid for people, JSON for programs, types for the dashboard.
 
 `python -m kairos.fsm.render` rewrites the generated files; `--check` fails when one is stale.
 """
@@ -13,24 +13,19 @@ from typing import Any
 
 from kairos.fsm.lifecycle import (
     SPEC,
-    STORED,
     TERMINAL,
-    TERMINAL_STATUSES,
     TRANSITIONS,
     JobState,
-    Status,
-    can,
-    stored_pairs,
 )
+from kairos.fsm.requests import REQUESTS, JobRequest
 from kairos.fsm.spec import Edge, Spec
 
 PACKAGE = Path(__file__).parent.parent
-GUARD_FILE = PACKAGE / "store" / "sql" / "migrations" / "0002_guard.gen.sql"
 DIAGRAM_FILE = PACKAGE.parent.parent / "docs" / "reference" / "lifecycle.gen.md"
 TYPES_FILE = PACKAGE.parent.parent / "dashboard" / "lib" / "lifecycle.gen.ts"
 
 # How the dashboard shows a state: its tone and its glyph. Never by colour alone.
-LOOKS: dict[JobState, tuple[str, str]] = {
+STATE_STYLES: dict[JobState, tuple[str, str]] = {
     JobState.SCHEDULED: ("slate", "clock"),
     JobState.PENDING: ("amber", "dots"),
     JobState.RUNNING: ("blue", "spinner"),
@@ -43,7 +38,7 @@ LOOKS: dict[JobState, tuple[str, str]] = {
 
 
 def mermaid(spec: Spec) -> str:
-    """The machine as a mermaid state diagram."""
+    """Return the machine as a mermaid state diagram."""
     lines = ["stateDiagram-v2"]
     lines += [f"    [*] --> {state}" for state in spec.initial]
     lines += [f"    {edge.source} --> {edge.target} : {edge.verb}" for edge in spec.edges]
@@ -52,7 +47,7 @@ def mermaid(spec: Spec) -> str:
 
 
 def as_json(spec: Spec) -> dict[str, Any]:
-    """The machine as plain data."""
+    """Return the machine as JSON values."""
     return {
         "name": spec.name,
         "states": list(spec.states),
@@ -72,7 +67,7 @@ def as_json(spec: Spec) -> dict[str, Any]:
 
 
 def of_json(document: Mapping[str, Any]) -> Spec:
-    """The machine that `as_json` wrote."""
+    """Read a machine that `as_json` wrote."""
     return Spec(
         name=document["name"],
         states=tuple(document["states"]),
@@ -85,45 +80,19 @@ def of_json(document: Mapping[str, Any]) -> Spec:
     )
 
 
-def guard_sql() -> str:
-    """The trigger that makes a change outside the table uncommittable.
-
-    AFTER UPDATE with the whole decision in WHEN: an allowed change never enters plpgsql. A settled
-    row may not change at all, and a row is born only as the state that waits for a worker.
-    """
-    allowed = ",\n    ".join(f"('{source}', '{target}')" for source, target in stored_pairs())
-    born = STORED[JobState.PENDING]
-    return f"""\
--- Rendered from kairos/fsm/lifecycle.py by `python -m kairos.fsm.render`. Do not edit.
-create function kairos.refuse_transition() returns trigger language plpgsql as $$
-begin
-  raise exception 'job % cannot go from % to %: the lifecycle has no such transition',
-    new.id, coalesce(old.status::text, 'nothing'), new.status
-    using errcode = 'KA409', table = 'gen_durable', schema = tg_table_schema;
-end $$;
-
-create trigger gen_durable_guard after update on kairos.gen_durable
-for each row when (
-  (old.status is distinct from new.status and (old.status, new.status) not in (
-    {allowed}
-  ))
-  or (old.status in ({_quoted(TERMINAL_STATUSES)}) and old is distinct from new)
-) execute function kairos.refuse_transition();
-
-create trigger gen_durable_born before insert on kairos.gen_durable
-for each row when (new.status <> '{born}')
-execute function kairos.refuse_transition();
-"""
-
-
 def lifecycle_page() -> str:
-    """The lifecycle as a page of the docs."""
+    """The lifecycle and the requests as a page of the docs."""
     rows = "\n".join(
         f"| `{row.verb}` | {', '.join(row.sources)} | {row.target} | {row.by} | {row.because} |"
         for row in TRANSITIONS
     )
+    requests = "\n".join(
+        f"| `{row.name}` | {', '.join(row.allowed_in)} | {row.target or ''} | `{row.method} {row.path}` | {row.scope} "
+        f"| {'yes' if row.in_bulk else ''} | {row.help} |"
+        for row in REQUESTS.values()
+    )
     return f"""\
-<!-- Rendered from kairos/fsm/lifecycle.py by `python -m kairos.fsm.render`. Do not edit. -->
+<!-- Rendered from kairos/fsm/ by `python -m kairos.fsm.render`. Do not edit. -->
 # The lifecycle of a job
 
 ```mermaid
@@ -132,21 +101,31 @@ def lifecycle_page() -> str:
 | verb | from | to | by | because |
 |---|---|---|---|---|
 {rows}
+
+## Requests
+
+What a client may ask of a job that exists: `can` in a job lists those that its state allows. Each is a method of
+`Kairos` and `KairosClient`, a [command](cli.md) and a [route](http.md) that needs the scope named here. Those in bulk
+are also made for all jobs that a filter finds, by `POST /api/jobs/bulk/{{verb}}`.
+
+| request | allowed in | leads to | over HTTP | scope | in bulk | what it does |
+|---|---|---|---|---|---|---|
+{requests}
 """
 
 
 def typescript() -> str:
-    """The lifecycle as types and tables of the dashboard."""
+    """The lifecycle and the requests as types and tables of the dashboard."""
     names = "".join(f"  {state}: {json.dumps(state)},\n" for state in JobState)
-    looks = "".join(
+    styles = "".join(
         f"  {state}: {{ tone: {json.dumps(tone)}, glyph: {json.dumps(glyph)} }},\n"
-        for state, (tone, glyph) in LOOKS.items()
+        for state, (tone, glyph) in STATE_STYLES.items()
     )
-    verbs = "".join(f"  {state}: {json.dumps(can(state))},\n" for state in JobState)
+    requests = "".join(f"  {json.dumps(_for_dashboard(row))},\n" for row in REQUESTS.values())
     edges = "".join(f"  {json.dumps(edge)},\n" for edge in as_json(SPEC)["transitions"])
     ends = json.dumps([state for state in JobState if state in TERMINAL])
     return f"""\
-// Rendered from kairos/fsm/lifecycle.py by `python -m kairos.fsm.render`. Do not edit.
+// Rendered from kairos/fsm/ by `python -m kairos.fsm.render`. Do not edit.
 
 export const State = {{
 {names}}} as const;
@@ -158,14 +137,19 @@ export const INITIAL: readonly JobState[] = {json.dumps(SPEC.initial)};
 export const TERMINAL: readonly JobState[] = {ends};
 
 export const LOOKS = {{
-{looks}}} as const satisfies Record<JobState, {{ tone: string; glyph: string }}>;
+{styles}}} as const satisfies Record<JobState, {{ tone: string; glyph: string }}>;
 
 export type Tone = (typeof LOOKS)[JobState]["tone"];
 export type Glyph = (typeof LOOKS)[JobState]["glyph"];
 
-// What a person may ask of a job in each state.
-export const CAN: Record<JobState, readonly string[]> = {{
-{verbs}}};
+// What a client may ask of a job; `from` are the states that allow it, `fields` what may be given with it.
+export type JobRequest = {{
+  name: string; label: string; effect: string; done: string; from: readonly JobState[]; scope: "enqueue" | "operate";
+  method: string; path: string; fields: readonly string[]; inBulk: boolean; dangerous: boolean;
+}};
+
+export const REQUESTS: readonly JobRequest[] = [
+{requests}];
 
 export type Transition = {{ verb: string; from: JobState; to: JobState; by: string; because: string }};
 
@@ -174,19 +158,30 @@ export const TRANSITIONS: readonly Transition[] = [
 """
 
 
-def _quoted(statuses: frozenset[Status]) -> str:
-    return ", ".join(f"'{status}'" for status in Status if status in statuses)
+def _for_dashboard(row: JobRequest) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "label": row.label,
+        "effect": row.effect,
+        "done": row.done,
+        "from": row.allowed_in,
+        "scope": row.scope,
+        "method": row.method,
+        "path": row.path,
+        "fields": row.fields,
+        "inBulk": row.in_bulk,
+        "dangerous": row.dangerous,
+    }
 
 
 GENERATED: dict[Path, Callable[[], str]] = {
-    GUARD_FILE: guard_sql,
     DIAGRAM_FILE: lifecycle_page,
     TYPES_FILE: typescript,
 }
 
 
 def main(arguments: list[str]) -> int:
-    """Write the generated files, or with `--check` say which are stale and answer 1."""
+    """Write the generated files, or with `--check` print which are stale and return 1."""
     stale = [path for path, render in GENERATED.items() if not path.exists() or path.read_text() != render()]
     if "--check" in arguments:
         for path in stale:

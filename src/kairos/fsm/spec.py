@@ -1,4 +1,4 @@
-"""A state machine as a value: named edges between named states, and nothing that runs.
+"""A state machine as data: named edges between named states.
 
 The job's lifecycle and every machine a user writes are the same `Spec`, so one renderer draws
 both and one check refuses the same mistakes in both.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One allowed change: `verb` moves `source` to `target`, done `by` someone, `because` of something."""
+    """One allowed change: `verb` moves `source` to `target`, `by` an actor, `because` of a reason."""
 
     verb: str
     source: str
@@ -23,7 +23,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """States in order of first mention, where it may begin, where it ends, and the edges between."""
+    """States in order of first mention, the initial and final ones, and the edges between them."""
 
     name: str
     states: tuple[str, ...]
@@ -38,7 +38,7 @@ class Spec:
         return any(edge.target == target for edge in self.leaving(source))
 
     def unreachable(self) -> tuple[str, ...]:
-        """The states no path from an initial one leads to."""
+        """Return the states that no path from an initial state reaches."""
         seen: set[str] = set()
         frontier = list(self.initial)
         while frontier:
@@ -49,7 +49,7 @@ class Spec:
         return tuple(state for state in self.states if state not in seen)
 
     def problems(self) -> tuple[str, ...]:
-        """What makes this machine wrong on paper, one sentence each; empty for a sound one."""
+        """Return every structural problem as one sentence; empty for a sound machine."""
         known = set(self.states)
         strange = [
             f"{edge.verb!r} leads from {edge.source!r} to {edge.target!r}, which {self.name!r} does not have."

@@ -1,1 +1,1 @@
-"""What users write: machines, steps, outcomes, retries. Knows nothing of databases."""
+"""The parts that users program with: machines, steps, outcomes, retries. Independent of the database."""

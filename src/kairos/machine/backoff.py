@@ -1,25 +1,30 @@
-"""Retry as a policy: a `handle` that answers an error with Replay until the attempts are spent."""
+"""A retry policy: a `handle` function that returns Replay for an error until the attempts are used up."""
 
 from __future__ import annotations
 
 import json
 import random
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadDefinition, KairosError
 from kairos.machine.outcome import Replay, Stop
 
+Errors: TypeAlias = type[BaseException] | str | Sequence["type[BaseException] | str"]
+
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """`attempts` executions in all, the n-th retry after `base * factor**n`, never more than `cap`.
+    """Allow `attempts` executions in all, the n-th retry after `base * factor**n`, at most `cap`.
 
     Each delay is stretched or shortened by up to `jitter` of itself, so that jobs that failed
-    together do not come back together.
+    together do not come back together. `only` and `never` are exception classes, with their subclasses: an error
+    that is none of `only`, or is one of `never`, is not retried. `within` is how long after the job's first start a
+    retry may begin.
     """
 
     attempts: int = 5
@@ -27,11 +32,15 @@ class Backoff:
     factor: float = 2
     cap: Duration = "1h"
     jitter: float = 0.1
+    only: Errors = ()
+    never: Errors = ()
+    within: Duration | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 1:
             raise BadDefinition(
-                f"Backoff(attempts={self.attempts}) would never run: give a whole number from 1."
+                f"attempts of Backoff is {self.attempts!r}; it must be a whole number from 1, the first execution "
+                "included."
             )
         if not 1 <= self.factor <= sys.float_info.max:
             raise BadDefinition(
@@ -41,14 +50,30 @@ class Backoff:
             raise BadDefinition(f"Backoff(jitter={self.jitter}) is a share of the delay: give 0 to 1.")
         duration(self.base, "base")
         duration(self.cap, "cap")
+        if self.within is not None:
+            duration(self.within, "within")
+        for field in ("only", "never"):
+            object.__setattr__(self, field, _names(getattr(self, field), field))
 
     def __call__(self, error: BaseException, ctx: Any) -> Replay | Stop:
-        if ctx.attempt + 1 >= self.attempts:
+        delay = self.delay(ctx.attempt)
+        if ctx.attempt + 1 >= self.attempts or not self._retries(error) or self._too_late(ctx, delay):
             return Stop(f"{type(error).__name__}: {error}")
-        return Replay(delay=self.delay(ctx.attempt))
+        return Replay(delay=delay)
+
+    def _retries(self, error: BaseException) -> bool:
+        classes = {name for each in type(error).__mro__ for name in (each.__qualname__, _name(each))}
+        only, never = _names(self.only, "only"), _names(self.never, "never")
+        return not classes & set(never) and (not only or bool(classes & set(only)))
+
+    def _too_late(self, ctx: Any, delay: timedelta) -> bool:
+        running: timedelta | None = getattr(ctx, "since_start", None)
+        if self.within is None or running is None:
+            return False
+        return running + delay > duration(self.within, "within")
 
     def as_json(self) -> dict[str, Any]:
-        """The policy as it is stored with a job and shown, its lengths of time in seconds."""
+        """Return the policy as JSON for display, with durations in seconds."""
         return {
             "attempts": self.attempts,
             "base": duration(self.base, "base").total_seconds(),
@@ -57,28 +82,65 @@ class Backoff:
             "jitter": float(self.jitter),
         }
 
+    def stored(self) -> dict[str, Any]:
+        """Return all of the policy as JSON; exception classes are stored by their names."""
+        more: dict[str, Any] = {
+            "only": list(_names(self.only, "only")),
+            "never": list(_names(self.never, "never")),
+        }
+        if self.within is not None:
+            more["within"] = duration(self.within, "within").total_seconds()
+        return self.as_json() | {name: value for name, value in more.items() if value}
+
     def delay(self, attempt: int) -> timedelta:
-        """How long to wait after `attempt` failed; any attempt number is safe."""
+        """Return the delay after `attempt` failed; large attempt numbers do not overflow."""
         base = duration(self.base, "base").total_seconds()
         cap = duration(self.cap, "cap").total_seconds()
         try:
             grown = min(base * float(self.factor) ** attempt, cap)
         except OverflowError:
             grown = cap if base else 0.0
-        # Spread before the cap is applied once more: at the cap they must not come back together either.
-        spread = random.uniform(1 - self.jitter, 1 + self.jitter)  # noqa: S311 (no secret)
-        return timedelta(seconds=min(grown * spread, cap))
+        # Chosen evenly among what the cap allows: cut off afterwards, half of the delays at the cap would be the same.
+        low, high = grown * (1 - self.jitter), min(grown * (1 + self.jitter), cap)
+        return timedelta(seconds=random.uniform(low, high))  # noqa: S311 (no secret)
+
+
+def _names(given: Any, field: str) -> tuple[str, ...]:
+    """Return exception classes by their names: a stored policy holds names, and so do all others."""
+    found = given if isinstance(given, list | tuple | set | frozenset) else (given,)
+    names = []
+    for each in found:
+        if isinstance(each, type) and issubclass(each, BaseException):
+            names.append(_name(each))
+        elif isinstance(each, str) and each:
+            names.append(each)
+        else:
+            raise BadDefinition(
+                f"Backoff({field}={each!r}) takes exception classes, such as ConnectionError."
+            )
+    return tuple(names)
+
+
+def _name(error: type[BaseException]) -> str:
+    return (
+        error.__qualname__ if error.__module__ == "builtins" else f"{error.__module__}.{error.__qualname__}"
+    )
+
+
+def write_policy(policy: Backoff | None) -> str | None:
+    """Return the policy as it is stored with a job or a schedule."""
+    return None if policy is None else json.dumps(policy.stored())
 
 
 def read_policy(stored: str | None) -> Backoff | None:
-    """The policy that a job carries; None where it is left to its machine."""
+    """Return the policy stored with a job; None if the job uses its machine's policy."""
     return None if stored is None else Backoff(**json.loads(stored))
 
 
 def shown_policy(stored: Any) -> Backoff | None:
-    """What can be shown of a policy that others wrote, newer ones among them; None where it cannot be read at all.
+    """Return the displayable part of a stored policy, which a newer version may have written; None if unreadable.
 
-    Whoever is to follow it reads it by `read_policy`, which refuses what it does not know.
+    Workers use `read_policy` instead, which raises for anything unknown.
     """
     if not isinstance(stored, dict):
         return None

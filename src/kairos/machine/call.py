@@ -1,25 +1,33 @@
-"""A call: which machine, with what, and how it is to be scheduled. Checked here, before anything is stored."""
+"""A call: a machine, its arguments and its scheduling options, all validated before anything is stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import LIVE_STATUSES, Status
 from kairos.machine.backoff import Backoff
-from kairos.machine.names import LARGEST_ID, OWN_QUEUE, check_instant, check_name, check_queue, check_range
+from kairos.machine.field_checks import (
+    LARGEST_ID,
+    OWN_QUEUE,
+    check_instant,
+    check_name,
+    check_queue,
+    check_range,
+)
 
-# Options that say where a call comes from, and are not for people to set.
+# Options that record the origin of a call; users cannot set them.
 ORIGIN = frozenset({"actor", "request_id", "trace"})
 
-# What the column that counts them can hold.
+# The largest value of the column `max_reaps`.
 MOST_ATTEMPTS = 2**31 - 1
 
-# Either the key is free once the job has started, or it is taken all its life (and longer, if wished).
+# The unique key is held either until the job starts, or for its whole life (and longer, if wished).
 SCOPES: dict[str, tuple[Status, ...]] = {
     "queued": (Status.RUNNABLE,),
     "live": LIVE_STATUSES,
@@ -29,17 +37,17 @@ SCOPES: dict[str, tuple[Status, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How one job is scheduled; what is None comes from the machine or the defaults."""
+    """How one job is scheduled; None means the machine's value or the default."""
 
     queue: str | None = None
     priority: int = 0
     run_at: datetime | None = None
     delay: Duration | None = None
-    when: str | None = None  # an instant in words, read by the database's clock when the job is accepted
+    when: str | None = None  # a time in words, read by the database's clock when the job is accepted
     tz: str = "UTC"
     ttl: Duration | None = None
     expires_at: datetime | None = None
-    key: str | None = None
+    key: str | Callable[..., str] | None = None  # a function of the arguments: the call has what it returned
     ordered: bool = False
     unique: str | None = None
     unique_scope: str | Sequence[Status | str] = "live"
@@ -47,8 +55,8 @@ class Options:
     reply_to: tuple[int, str] | None = None
     tags: Sequence[str] = ()
     max_reaps: int = 5
-    retry: Backoff | None = None  # in place of what the machine answers an error with
-    # Who asks, over which request and within which trace: set by whoever serves, never by `options(...)`.
+    retry: Backoff | None = None  # replaces the machine's own error handling
+    # Who enqueued it, by which request and trace: set by the service, never by `options(...)`.
     actor: str | None = None
     request_id: str | None = None
     trace: str | None = None
@@ -58,7 +66,7 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("queue", "key", "unique"):
-            if (value := getattr(self, name)) is not None:
+            if (value := getattr(self, name)) is not None and not (name == "key" and callable(value)):
                 check_name(value, name)
         check_range(self.priority, "priority", -32768, 32767)
         check_range(self.max_reaps, "max_reaps", 0, 32767)
@@ -87,10 +95,23 @@ class Options:
             object.__setattr__(self, "ttl_by", duration(self.ttl, "ttl"))
         object.__setattr__(self, "scope", _scope(self.unique_scope))
 
+    @property
+    def key_text(self) -> str | None:
+        """The key, once it is known."""
+        return self.key if isinstance(self.key, str) else None
 
-@dataclass(frozen=True, slots=True)
+
+# What `options(...)` takes.
+OPTION_NAMES = frozenset(each.name for each in fields(Options) if each.init) - ORIGIN
+
+
+# Not frozen: a batch makes thousands, and freezing triples the price of each. Nothing changes one.
+@dataclass(slots=True, unsafe_hash=True)
 class Call:
-    """One job to be: `state` is the machine's first state as JSON text, of which `redact` is shown to nobody."""
+    """One job to enqueue: `state` is the machine's first state as JSON text.
+
+    Fields in `redact` are never shown; those in `search` are found by their value.
+    """
 
     action: str
     version: int
@@ -100,12 +121,65 @@ class Call:
     ttl: timedelta | None
     options: Options
     redact: tuple[str, ...] = ()
+    search: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.queue == OWN_QUEUE:
             check_queue(self.queue, self.action)
         if self.options.run_at is not None:
             check_end(self.options.run_at, self.options.ttl_by or self.ttl)
+
+
+class CallableMachine(Protocol):
+    """The part of a machine that a call needs, from code or from the database."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def queue(self) -> str: ...
+    @property
+    def initial(self) -> str: ...
+    @property
+    def ttl(self) -> timedelta | None: ...
+    @property
+    def redact(self) -> Collection[str]: ...
+    @property
+    def search(self) -> Sequence[str]: ...
+    def first_state(self, values: Mapping[str, Any]) -> str: ...
+    def load(self, text: str) -> Any: ...
+
+
+def make_call(machine: CallableMachine, arguments: Mapping[str, Any], options: Options) -> Call:
+    """Validate the arguments and return a call of the machine."""
+    state = machine.first_state(arguments)
+    options = _with_key(options, machine, state)
+    return Call(
+        action=machine.name,
+        version=machine.version,
+        step=machine.initial,
+        state=state,
+        queue=options.queue or machine.queue,
+        ttl=machine.ttl,
+        options=options,
+        redact=tuple(sorted(machine.redact)) if machine.redact else (),
+        search=tuple(machine.search),
+    )
+
+
+def _with_key(options: Options, machine: CallableMachine, state: str) -> Options:
+    """Return the options with the key that its function computes from the arguments."""
+    if options.key is None or isinstance(options.key, str):
+        return options
+    arguments = machine.load(state)
+    given = {name: getattr(arguments, name) for name in inspect.signature(options.key).parameters}
+    key = options.key(**given)
+    if not isinstance(key, str):
+        raise BadRequest(
+            f"The key of {machine.name!r} was computed as {key!r}; it must be text.", field="key"
+        )
+    return replace(options, key=key)
 
 
 def check_end(run_at: datetime, ttl: timedelta | None) -> None:

@@ -1,26 +1,33 @@
-"""A machine as the engine sees it, and the mark that makes a method one of its steps."""
+"""A machine as the engine runs it, and the `@step` decorator."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from pydantic import TypeAdapter, ValidationError
-
-from kairos import codec
+from kairos import json_codec
 from kairos.durations import Duration
 from kairos.errors import BadArguments, BadValue
 from kairos.fsm.spec import Spec
+from kairos.json_codec import NotJsonType
+from kairos.machine.call import OPTION_NAMES
 from kairos.machine.context import Context
-from kairos.machine.names import check_name, check_queue, check_range
+from kairos.machine.field_checks import check_name, check_queue, check_range
+from kairos.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic.fields import FieldInfo
 
 F = TypeVar("F", bound=Callable[..., Any])
 Handle = Callable[[Exception, Context[Any]], Any]
 
 MARK = "__kairos_step__"
+# The clusters that a step may run on (`runs_in`); each is also the name of the extra that its client comes with.
+CLUSTERS = ("ray", "dask")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +39,12 @@ class Step:
     runs_in: str
     timeout: timedelta | None
     leads_to: tuple[str, ...] | None
-    capture: bool = False  # what it prints is kept in the job's log
+    capture: bool = False  # store what it prints in the job's log
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A named, versioned machine. `plain` marks a function: one step, whose value is its result."""
+    """A named, versioned machine. `plain` marks a function: one step, whose return value is the result."""
 
     name: str
     version: int
@@ -52,6 +59,11 @@ class Machine:
     spec: Spec
     plain: bool = False
     takes_context: bool = True
+    search: tuple[str, ...] = ()  # arguments that jobs are found by
+    keep_states: bool = False  # store the state after each step in the history
+    arguments: frozenset[str] = frozenset()  # the names that a function takes
+    exact: bool = False  # a validated state has exactly the types that are declared
+    result: TypeAdapter[Any] | None = None  # of what it returns, if that is annotated
 
     def __post_init__(self) -> None:
         check_name(self.name, "name")
@@ -59,31 +71,81 @@ class Machine:
         check_range(self.version, "version", 1, 2**31 - 1)
 
     def first_state(self, values: Mapping[str, Any]) -> str:
-        """The arguments of a call as the machine's first state, or `BadArguments` with the field named."""
+        """Validate the arguments of a call into the first state as JSON; raises `BadArguments` naming the field."""
         try:
-            # By fields, as if they came from JSON: what is stored is what a step will read back.
-            state = self.state.validate_python(dict(values))
-        except ValidationError as error:
-            raise BadArguments(_why(self.name, error), field=_field(error)) from error
-        return self.dump(state)
+            # Validated as if they came from JSON: the step will read exactly what is stored. The validator itself, not
+            # the adapter, whose many options cost as much as it does.
+            state = self.state.validator.validate_python(dict(values))
+        except ValueError as error:
+            from pydantic import ValidationError
 
-    def dump(self, state: Any) -> str:
-        """A state as JSON text, by the machine's own type and the strict codec."""
-        with suppress(ValueError):  # said better below
-            text = self.state.dump_json(state, warnings="error").decode()
-            if codec.is_plain(text):
-                return text
+            if not isinstance(error, ValidationError):
+                raise
+            found = error.errors()
+            raise BadArguments(_why(self, found), field=_field(found)) from error
+        return self.dump(state, exclude=_plain_defaults(state), is_exact=self.exact)
+
+    def partial_state(self, values: Mapping[str, Any], *, lacks: str | None) -> dict[str, Any]:
+        """Validate the arguments of a call that still lacks one, and return them as JSON values."""
+        from pydantic import ValidationError
+        from pydantic_core import to_jsonable_python
+
         try:
-            value = self.state.dump_python(state, mode="json", warnings="error")
-        except ValueError as error:  # pydantic's own, a state that contains itself, bytes that are no text
+            self.state.validate_python(dict(values))
+        except ValidationError as error:
+            if others := [each for each in error.errors() if each["loc"][:1] != (lacks,)]:
+                raise BadArguments(_why(self, others), field=_field(others)) from error
+        return json_codec.loads(json_codec.dumps(to_jsonable_python(dict(values)), "input"))  # type: ignore[no-any-return]
+
+    def dump(self, state: Any, *, exclude: set[str] | None = None, is_exact: bool = False) -> str:
+        """Encode a state as JSON text with the machine's own type and the strict codec; values that are known to have
+        exactly their declared types are not compared with them again.
+        """
+        try:
+            text = self.state.serializer.to_json(
+                state, exclude=exclude, warnings=False if is_exact else "error"
+            ).decode()
+        except ValueError:
+            text = ""  # the error below is clearer
+        if text and json_codec.is_plain(text):
+            return text
+        return _encode(self.state, state, "state", f"The state of {self.name!r}", exclude)
+
+    def dump_result(self, result: Any) -> str:
+        """Encode what a job returned; values that are not JSON themselves are written as the annotation says."""
+        try:
+            return json_codec.dumps(result, "result")
+        except NotJsonType as refusal:
+            if self.result is None:
+                hint = (
+                    "annotate what the function returns"
+                    if self.plain
+                    else "return its model_dump(mode='json')"
+                )
+                raise BadValue(f"{refusal.message[:-1]}: {hint}, or return JSON.", field="result") from None
+        return _encode(self.result, result, "result", f"The result of {self.name!r}")
+
+    def load_result(self, output: Any) -> Any:
+        """Return the stored output as the type that the function is annotated to return."""
+        if self.result is None:
+            return output
+        from pydantic import ValidationError
+
+        try:
+            return self.result.validate_json(json_codec.dumps(output, "result"))
+        except ValidationError as error:
+            why = error.errors()[0]["msg"]
             raise BadValue(
-                f"The state of {self.name!r} cannot be written as JSON: {error}.", field="state"
+                f"The output of {self.name!r} is not what its function is annotated to return: {why}. Annotate what it "
+                "returns, or read the output with app.result(…).",
+                field="result",
             ) from error
-        text = codec.dumps(value, "state")
-        if "null" in text:
-            # Pydantic writes a NaN as null, which is another value.
-            codec.refuse_endless(self.state.dump_python(state, warnings=False), "state")
-        return text
+
+    def unknown_arguments(self, text: str) -> list[str]:
+        """Return the stored arguments that this version of the code does not take."""
+        if not self.plain:
+            return []
+        return sorted(set(json.loads(text)) - self.arguments)
 
     def load(self, text: str) -> Any:
         return self.state.validate_json(text)
@@ -111,9 +173,9 @@ def step(
 ) -> F | Callable[[F], F]:
     """Mark a method as a step of its machine.
 
-    `to` names the steps it may go on with: they are drawn, and any other is refused. `runs_in` is
-    "async" for `async def` and "thread" for `def` unless it says "process". `capture` keeps what it prints
-    in the job's log; left out, the machine decides.
+    `to` lists the steps that may follow: they appear in the diagram, and any other is refused. `runs_in` is
+    "async" for `async def` and "thread" for `def`, or "process", or a cluster: "ray" or "dask". `capture` stores
+    what the step prints in the job's log; by default the machine decides.
     """
 
     def mark(method: F) -> F:
@@ -123,13 +185,57 @@ def step(
     return mark if function is None else mark(function)
 
 
-def _field(error: ValidationError) -> str | None:
-    location = error.errors()[0]["loc"]
+def _field(found: Sequence[Any]) -> str | None:
+    location = _first(found)["loc"]
     return ".".join(str(part) for part in location) or None
 
 
-def _why(name: str, error: ValidationError) -> str:
-    first = error.errors()[0]
+def _first(found: Sequence[Any]) -> Any:
+    """Return the error to report: an unknown name explains why another one is missing."""
+    return next((each for each in found if each["type"] == "extra_forbidden"), found[0])
+
+
+def _why(machine: Machine, found: Sequence[Any]) -> str:
+    first = _first(found)
     field = ".".join(str(part) for part in first["loc"])
     where = f"argument {field!r}" if field else "arguments"
-    return f"{name}: {where}: {first['msg']}."
+    if first["type"] == "missing":
+        return f"{machine.name}: {where} is missing."
+    message = f"{machine.name}: {where}: {first['msg']}."
+    if first["type"] != "extra_forbidden" or not machine.plain:
+        return message
+    if field in OPTION_NAMES and field not in machine.arguments:
+        how = f"{machine.name}.options({field}=…).enqueue(…)"
+        return f"{machine.name} takes no argument {field!r}, which is an option: write {how}."
+    return f"{machine.name} takes no argument {field!r}.{did_you_mean(field, machine.arguments)}"
+
+
+def _plain_defaults(state: Any) -> set[str] | None:
+    """Return the fields of a model that hold a default: it is not stored, so that code may add arguments and change
+    defaults.
+
+    What a factory made is stored: made again at each attempt, it would be another value.
+    """
+    given: set[str] | None = getattr(state, "__pydantic_fields_set__", None)
+    if given is None:
+        return None  # not a model
+    fields: Mapping[str, FieldInfo] = type(state).__pydantic_fields__
+    if fields.keys() <= given:
+        return None
+    return {
+        name for name, field in fields.items() if name not in given and field.default_factory is None
+    } or None
+
+
+def _encode(
+    adapter: TypeAdapter[Any], value: Any, field: str, what: str, exclude: set[str] | None = None
+) -> str:
+    try:
+        found = adapter.dump_python(value, mode="json", exclude=exclude, warnings="error")
+    except ValueError as error:  # Pydantic's error, a value that contains itself, bytes that are not text
+        raise BadValue(f"{what} cannot be written as JSON: {error}.", field=field) from error
+    text = json_codec.dumps(found, field)
+    if "null" in text:
+        # Pydantic encodes NaN as null, which is a different value.
+        json_codec.refuse_endless(adapter.dump_python(value, exclude=exclude, warnings=False), field)
+    return text

@@ -1,4 +1,4 @@
-"""What a step returns: one of five small values, and nothing else moves a job on."""
+"""The five outcomes that a step may return; only an outcome moves a job on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadOutcome, BadRequest
-from kairos.machine.names import check_name
+from kairos.machine.field_checks import check_name
 
 
 class _Unchanged:
@@ -16,13 +16,13 @@ class _Unchanged:
         return "UNCHANGED"
 
 
-# A state left out stays as it is; None is a state like any other.
+# Marks a state that was not given and stays unchanged; None is a valid state.
 UNCHANGED: Final = _Unchanged()
 
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """Go on with `step`; its attempt counts from 0."""
+    """Continue with `step`, whose attempts count from 0."""
 
     step: str
     state: Any = UNCHANGED
@@ -44,8 +44,8 @@ class Replay:
 class Await:
     """Park until a signal of one of `names` arrives; then the same step runs again and sees it.
 
-    After `timeout` the job goes on without one: at the step `then`, or at the same step, which can
-    tell by `ctx.timed_out`.
+    After `timeout` the job continues without a signal: at the step `then`, or at the same step, where
+    `ctx.timed_out` is set.
     """
 
     names: tuple[str, ...]
@@ -77,14 +77,14 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The job ends in success with `result`."""
+    """End the job in success with `result`."""
 
     result: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The job ends as failed, for `reason`."""
+    """End the job as failed, for `reason`."""
 
     reason: Any = "stopped"
 

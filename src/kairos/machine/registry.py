@@ -2,34 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 from kairos.config import BUILT_IN
 from kairos.errors import BadDefinition, UnknownAction
 from kairos.machine.call import Options
 from kairos.machine.definition import Machine
+from kairos.machine.hooks import Hooks
+from kairos.suggest import did_you_mean
 
 
 class Registry:
-    """Versions live side by side: new jobs begin on the newest, old ones finish on their own."""
+    """Machines by name and version: new jobs start on the newest version, existing ones finish on their own."""
 
     def __init__(self) -> None:
         self._machines: dict[tuple[str, int], Machine] = {}
         self._options: dict[tuple[str, int], Options] = {}
+        self._hooks: dict[tuple[str, int], Hooks] = {}
+        self.limits: dict[str, Mapping[str, Any]] = {}  # by queue: the limits that its only action declares
+        self.hooks = Hooks()  # of the machines that are added without others
 
-    def add(self, machine: Machine, options: Options | None = None) -> None:
+    def add(self, machine: Machine, options: Options | None = None, hooks: Hooks | None = None) -> None:
         key = (machine.name, machine.version)
         if key in self._machines:
             raise BadDefinition(
                 f"Action {machine.name!r} version {machine.version} is registered twice: "
                 "rename one, or raise its version."
             )
+        self._refuse_shared_limits(machine, machine.queue in self.limits)
         self._machines[key] = machine
         self._options[key] = options or Options()
+        self._hooks[key] = hooks or self.hooks
+
+    def limit(self, machine: Machine, limits: Mapping[str, Any]) -> None:
+        """Note the limits of an action, which are those of its queue: no other action may use that."""
+        self._refuse_shared_limits(machine, limited=True)
+        self.limits[machine.queue] = limits
+
+    def _refuse_shared_limits(self, machine: Machine, limited: bool) -> None:
+        others = {each.name for each in self if each.queue == machine.queue} - {machine.name}
+        if limited and others:
+            names = (min(others), machine.name)
+            first, second = names if machine.queue in self.limits else reversed(names)
+            raise BadDefinition(
+                f"The limits of {first!r} are those of its queue {machine.queue!r}, which {second!r} uses too: "
+                "give one of them another queue."
+            )
 
     def options(self, machine: Machine) -> Options:
         """The scheduling options a machine was registered with."""
         return self._options[machine.name, machine.version]
+
+    def hooks_of(self, machine: Machine) -> Hooks:
+        """The hooks of the app that registered a machine."""
+        return self._hooks[machine.name, machine.version]
+
+    def all_hooks(self) -> list[Hooks]:
+        """The hooks of every app whose machines are here."""
+        return list({id(hooks): hooks for hooks in (self.hooks, *self._hooks.values())}.values())
 
     def find(self, name: str, version: int) -> Machine | None:
         return self._machines.get((name, version))
@@ -47,13 +79,44 @@ class Registry:
         return len(self._machines)
 
 
+class ExtendedRegistry(Registry):
+    """A registry that adds one machine of Kairos to another registry, which may still grow."""
+
+    def __init__(self, users: Registry, own: Machine) -> None:
+        super().__init__()
+        self._users = users
+        self._own = own.name
+        self.add(own)
+
+    def find(self, name: str, version: int) -> Machine | None:
+        return super().find(name, version) or self._users.find(name, version)
+
+    def options(self, machine: Machine) -> Options:
+        own = super().find(machine.name, machine.version)
+        return self._users.options(machine) if own is None else super().options(machine)
+
+    def hooks_of(self, machine: Machine) -> Hooks:
+        own = super().find(machine.name, machine.version)
+        return self._users.hooks_of(machine) if own is None else super().hooks_of(machine)
+
+    def all_hooks(self) -> list[Hooks]:
+        return self._users.all_hooks()
+
+    def latest(self, name: str) -> Machine:
+        return super().latest(name) if name == self._own else self._users.latest(name)
+
+    def __iter__(self) -> Iterator[Machine]:
+        return chain(self._users, super().__iter__())
+
+    def __len__(self) -> int:
+        return len(self._users) + super().__len__()
+
+
 def unknown_action(name: str, known: Sequence[str]) -> UnknownAction:
-    """The refusal of a name that is not among those known; a built-in action is off until it is turned on."""
+    """Return the error for an unknown action; a built-in one says how to enable it."""
     if name in BUILT_IN:
         return UnknownAction(
             f'The built-in action {name!r} is off: put actions = ["{name}"] into kairos.toml to turn it on.',
             field="action",
         )
-    return UnknownAction(
-        f"No action is called {name!r}; this app knows {', '.join(known) or 'none'}.", field="action"
-    )
+    return UnknownAction(f"No action is called {name!r}.{did_you_mean(name, known)}", field="action")

@@ -1,30 +1,42 @@
-"""`KairosClient`: the verbs over HTTP. `with` makes it blocking, `async with` makes its answers awaitable."""
+"""`KairosClient`: the operations over HTTP, blocking within `with`, awaitable within `async with`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import TracebackType
+from datetime import datetime
+from functools import partial
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
-from kairos.remote import reading
+from kairos.fsm.requests import REQUESTS
+from kairos.remote.exchange import Talk
+from kairos.remote.remote_operations import RemoteOperations
+from kairos.remote.request_encoding import RemoteCall, part, value, wire
 from kairos.remote.runners import AsyncRunner, SyncRunner
 from kairos.remote.schedules import RemoteSchedules
-from kairos.remote.stream import follow
-from kairos.remote.talk import Talk
-from kairos.remote.talks import Talks
-from kairos.remote.wire import RemoteCall, part, value, wire
-from kairos.store.rows import Job
+from kairos.remote.sse import follow
+from kairos.shapes import parse
+from kairos.shapes.alarm import Alarm
+from kairos.shapes.history import HistoryRow
+from kairos.shapes.job import Job
+from kairos.shapes.job_filters import in_query
+from kairos.shapes.log_line import LogRow
+from kairos.shapes.queue import Queue
+from kairos.shapes.signal import SignalRow
+from kairos.shapes.worker import WorkerRow
+
+_ALSO = {"start": "inserted_from", "end": "inserted_to"}
 
 
-class KairosClient(Talks):
-    """Kairos for programs that have its URL and a key, and not its database.
+class KairosClient(RemoteOperations):
+    """A client of the HTTP service, for programs without access to the database.
 
-    Within `with`, and without either, methods answer with values; within `async with`, with awaitables, and what
-    iterates is iterated by `async for`. What may be sent twice without harm is sent again when the connection
-    breaks or the service is busy, `tries` times in all: reads, and whatever makes a job, which carries a key of its
-    own for that. Other settings (`verify`, `proxy`, …) are those of the HTTP client.
+    Methods return values, or awaitables and async iterators within `async with`. Requests that are safe to repeat
+    are retried up to `tries` times when the connection breaks or the service is busy: reads, and requests that create
+    jobs, which carry an Idempotency-Key. Other settings (`verify`, `proxy`, …) are passed to the HTTP client.
     """
 
     def __init__(
@@ -42,22 +54,18 @@ class KairosClient(Talks):
         self._runner = SyncRunner(self._timeout, **self._settings)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     async def __aenter__(self) -> KairosClient:
         self._runner = AsyncRunner(self._timeout, **self._settings)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     def close(self) -> Any:
-        """Let go of the connections."""
+        """Close the connections."""
         runner, self._runner = self._runner, None
         return None if runner is None else runner.close()
 
@@ -77,47 +85,47 @@ class KairosClient(Talks):
         return self._run(self._job("POST", "/api/jobs", call.body(), once=True))
 
     def enqueue_many(self, calls: Iterable[RemoteCall]) -> Any:
-        """Accept many jobs in one statement, a thousand at most; each answer tells by `is_new` whether it is new."""
+        """Enqueue up to a thousand jobs in one statement; `is_new` says of each whether it was inserted."""
         return self._run(self._batch([call.body() for call in calls]))
 
     def retry(self, job_id: int) -> Any:
         """Make a new job from one that ended."""
-        return self._run(self._job("POST", f"/api/jobs/{job_id}/retry", once=True))
+        return self._ask("retry", job_id, once=True)
 
-    # Looking
+    # Reading
 
     def get(self, job_id: int) -> Any:
-        """One job as it is now."""
+        """Return one job as it is now."""
         return self._run(self._job("GET", f"/api/jobs/{job_id}"))
 
-    def jobs(self, **filters: Any) -> Any:
-        """Iterate over jobs, newest first, page by page: `state`, `action`, `queue`, `key`, `tag`, `schedule`, `text`,
-        `start`, `end`."""
-        renamed = {
-            {"start": "from", "end": "to"}.get(name, name): value(each) for name, each in filters.items()
-        }
-        return self._iterate(self._pages("/api/jobs", "jobs", renamed, self._bound))
+    def jobs(self, *, limit: int | None = None, **filters: Any) -> Any:
+        """Iterate over jobs, newest first, page by page; the filters are those of `app.jobs`.
+
+        `start` and `end` are other names of `inserted_from` and `inserted_to`; `limit` is the size of a page.
+        """
+        renamed = in_query({_ALSO.get(name, name): value(each) for name, each in filters.items()})
+        return self._iterate(self._pages("/api/jobs", "jobs", {**renamed, "limit": limit}, self._bound))
 
     def history(self, job_id: int) -> Any:
-        """Everything that was committed for one job, in order."""
-        return self._run(self._list(f"/api/jobs/{job_id}/history", "history", reading.history))
+        """Return the history of one job, in order."""
+        return self._run(self._list(f"/api/jobs/{job_id}/history", "history", HistoryRow))
 
     def signals(self, job_id: int) -> Any:
-        """Everything that was ever sent to one job."""
-        return self._run(self._list(f"/api/jobs/{job_id}/signals", "signals", reading.signal))
+        """Return the signals sent to one job."""
+        return self._run(self._list(f"/api/jobs/{job_id}/signals", "signals", SignalRow))
 
     def logs(self, job_id: int, *, after: int = 0) -> Any:
-        """Iterate over what the steps of one job have said, page by page."""
-        pages = self._pages(f"/api/jobs/{job_id}/logs", "logs", {"cursor": after}, reading.log_line)
+        """Iterate over the log lines of one job, page by page."""
+        pages = self._pages(f"/api/jobs/{job_id}/logs", "logs", {"cursor": after}, partial(parse, LogRow))
         return self._iterate(pages)
 
     def follow(self, job_id: int | None = None, *, cursor: int | None = None) -> Any:
-        """Iterate over the events of one job until its end, or of all jobs for ever, across broken connections."""
+        """Iterate over the events of one job until it ends, or of all jobs without end, across broken connections."""
         path = "/api/events" if job_id is None else f"/api/jobs/{job_id}/events"
         return self._iterate(follow(path, cursor, self._tries, ends=job_id is not None))
 
     def wait(self, job_id: int, timeout: Duration | None = None) -> Any:
-        """The job once it has ended, or as it is when the time is over."""
+        """Return the job once it has ended, or as it is after the timeout."""
         return self._run(self._wait(job_id, timeout))
 
     def result(self, job_id: int, timeout: Duration | None = None) -> Any:
@@ -128,12 +136,33 @@ class KairosClient(Talks):
 
     def cancel(self, job_id: int, *, reason: str | None = None) -> Any:
         """Cancel a job before it runs, or ask a running one to stop."""
-        body = None if reason is None else {"reason": reason}
-        return self._run(self._job("POST", f"/api/jobs/{job_id}/cancel", body))
+        return self._ask("cancel", job_id, reason=reason)
 
     def run_now(self, job_id: int) -> Any:
         """Bring a scheduled job's time forward to now."""
-        return self._run(self._job("POST", f"/api/jobs/{job_id}/run-now"))
+        return self._ask("run_now", job_id)
+
+    def snooze(
+        self,
+        job_id: int,
+        *,
+        reason: str | None = None,
+        delay: Duration | None = None,
+        until: datetime | None = None,
+    ) -> Any:
+        """Put a job that waits for a worker off, by a delay from now or until an instant."""
+        return self._ask("snooze", job_id, reason=reason, delay=delay, until=until)
+
+    def edit(self, job_id: int, /, **changes: Any) -> Any:
+        """Change `priority`, `queue`, `tags`, `run_at`, `ttl` or `expires_at` of a job that waits for a worker."""
+        asked = REQUESTS["edit"]
+        body = {to_camel(name): value(each) for name, each in changes.items()}
+        return self._run(self._job(asked.method, asked.path.format(id=job_id), body))
+
+    def delete(self, job_id: int) -> Any:
+        """Delete a job that ended, with its history, signals and logs."""
+        asked = REQUESTS["delete"]
+        return self._run(self._nothing(asked.method, asked.path.format(id=job_id)))
 
     def signal(self, job_id: int, name: str, payload: Any = None, *, dedup_key: str | None = None) -> Any:
         """Send a signal to a job; it answers "woke", "delivered" or "duplicate"."""
@@ -145,19 +174,19 @@ class KairosClient(Talks):
 
     def queues(self) -> Any:
         """Every queue that has live work or settings."""
-        return self._run(self._list("/api/queues", "queues", reading.queue))
+        return self._run(self._list("/api/queues", "queues", Queue))
 
     def pause(self, queue: str) -> Any:
         """Stop picking from a queue."""
-        return self._run(self._one("POST", f"/api/queues/{part(queue)}/pause", "queue", reading.queue))
+        return self._run(self._one("POST", f"/api/queues/{part(queue)}/pause", "queue", Queue))
 
     def resume(self, queue: str) -> Any:
         """Pick from a queue again."""
-        return self._run(self._one("POST", f"/api/queues/{part(queue)}/resume", "queue", reading.queue))
+        return self._run(self._one("POST", f"/api/queues/{part(queue)}/resume", "queue", Queue))
 
     def workers(self) -> Any:
-        """The workers that are there."""
-        return self._run(self._list("/api/workers", "workers", reading.worker))
+        """Return the registered workers."""
+        return self._run(self._list("/api/workers", "workers", WorkerRow))
 
     @property
     def schedules(self) -> RemoteSchedules:
@@ -167,26 +196,32 @@ class KairosClient(Talks):
     def alarms(self, *, all: bool = False) -> Any:  # noqa: A002 (its name in the URL)
         """Iterate over the alarms that are open; with `all`, also over those that were cleared lately."""
         params = {"all": "true"} if all else {}
-        return self._iterate(self._pages("/api/alarms", "alarms", params, reading.alarm))
+        return self._iterate(self._pages("/api/alarms", "alarms", params, partial(parse, Alarm)))
 
     def acknowledge(self, alarm_id: int) -> Any:
-        """Say that you have seen an alarm."""
-        return self._run(self._one("POST", f"/api/alarms/{alarm_id}/acknowledge", "alarm", reading.alarm))
+        """Acknowledge an alarm; one about a past event is cleared by that."""
+        return self._run(self._one("POST", f"/api/alarms/{alarm_id}/acknowledge", "alarm", Alarm))
 
     def stats(self, window: int = 3600) -> Any:
-        """How things stand, as the document of `GET /api/stats`."""
+        """Return the statistics, as the document of `GET /api/stats`."""
         return self._run(self._one("GET", "/api/stats", "stats", dict, {"window": window}))
 
-    def _apply(self, verb: str, job: Job, **details: Any) -> Any:
-        return {"cancel": self.cancel, "run_now": self.run_now}[verb](job.id, **details)
+    def _ask(self, name: str, job_id: int, *, once: bool = False, **details: Any) -> Any:
+        """Make a request that is answered with a job."""
+        asked = REQUESTS[name]
+        body = wire(details) or None
+        return self._run(self._job(asked.method, asked.path.format(id=job_id), body, once=once))
+
+    def _apply(self, request: str, job: Job, **details: Any) -> Any:
+        return self._ask(request, job.id, **details)
 
     def _run(self, talk: Talk[Any]) -> Any:
-        return self._ready().run(talk)
+        return self._open_runner().run(talk)
 
     def _iterate(self, talk: Talk[Any]) -> Any:
-        return self._ready().iterate(talk)
+        return self._open_runner().iterate(talk)
 
-    def _ready(self) -> SyncRunner | AsyncRunner:
+    def _open_runner(self) -> SyncRunner | AsyncRunner:
         if self._runner is None:
             self._runner = SyncRunner(self._timeout, **self._settings)
         return self._runner

@@ -1,4 +1,4 @@
-"""The two worlds: whoever waits for the network, blocking or awaiting."""
+"""Run exchanges over the network, blocking or awaiting."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, TypeVar
 
 import httpx2
 
-from kairos import codec
-from kairos.remote.talk import Answer, Ask, Item, Lost, Open, ReadLine, Talk
-from kairos.store.query import Pause, drive, drive_sync
+from kairos import json_codec
+from kairos.remote.exchange import HttpRequest, HttpResponse, Item, Lost, Open, ReadLine, Talk
+from kairos.store.query import Pause, Returned, advance, drive, drive_sync
 
 T = TypeVar("T")
 
-# A stream says something every 15 seconds; silence for so long means that nobody is there.
+# A stream sends a heartbeat every 15 seconds; a longer silence means that the connection is dead.
 _STREAM_SILENCE = 45.0
 BROKEN = (httpx2.TransportError, httpx2.StreamError, httpx2.DecodingError)
 
 
 class SyncRunner:
-    """Runs a talk and blocks meanwhile."""
+    """Runs an exchange with a blocking HTTP client."""
 
     def __init__(self, timeout: float, **client: Any) -> None:
         self._timeout = timeout
@@ -38,12 +38,7 @@ class SyncRunner:
         came: Any = None
         with ExitStack() as opened:
             lines: Iterator[str] = iter(())
-            while True:
-                try:
-                    effect = talk.send(came)
-                except StopIteration:
-                    return
-                came = None
+            while not isinstance(effect := advance(talk, came), Returned):
                 match effect:
                     case Item(value):
                         yield value
@@ -67,7 +62,7 @@ class SyncRunner:
                     case _:
                         came = self._send(effect)
 
-    def _send(self, ask: Any) -> Answer | Lost:
+    def _send(self, ask: Any) -> HttpResponse | Lost:
         try:
             return _answer(self._client.request(**_request(ask, self._timeout)))
         except BROKEN as error:
@@ -75,7 +70,7 @@ class SyncRunner:
 
 
 class AsyncRunner:
-    """Runs a talk and awaits meanwhile."""
+    """Runs an exchange with an async HTTP client."""
 
     def __init__(self, timeout: float, **client: Any) -> None:
         self._timeout = timeout
@@ -91,12 +86,7 @@ class AsyncRunner:
         came: Any = None
         async with AsyncExitStack() as opened:
             lines: AsyncIterator[str] | None = None
-            while True:
-                try:
-                    effect = talk.send(came)
-                except StopIteration:
-                    return
-                came = None
+            while not isinstance(effect := advance(talk, came), Returned):
                 match effect:
                     case Item(value):
                         yield value
@@ -121,14 +111,14 @@ class AsyncRunner:
                     case _:
                         came = await self._send(effect)
 
-    async def _send(self, ask: Any) -> Answer | Lost:
+    async def _send(self, ask: Any) -> HttpResponse | Lost:
         try:
             return _answer(await self._client.request(**_request(ask, self._timeout)))
         except BROKEN as error:
             return Lost(error)
 
 
-def _request(ask: Ask, timeout: float) -> dict[str, Any]:
+def _request(ask: HttpRequest, timeout: float) -> dict[str, Any]:
     asked: dict[str, Any] = {
         "method": ask.method,
         "url": ask.path,
@@ -137,20 +127,20 @@ def _request(ask: Ask, timeout: float) -> dict[str, Any]:
         "timeout": timeout + ask.wait,
     }
     if ask.body is not None:
-        asked["content"] = codec.dumps(ask.body, "body")
+        asked["content"] = json_codec.dumps(ask.body, "body")
         asked["headers"]["Content-Type"] = "application/json"
     return asked
 
 
-def _stream(ask: Ask) -> dict[str, Any]:
+def _stream(ask: HttpRequest) -> dict[str, Any]:
     return _request(ask, _STREAM_SILENCE)
 
 
-def _answer(response: httpx2.Response, *, streams: bool = False) -> Answer:
+def _answer(response: httpx2.Response, *, streams: bool = False) -> HttpResponse:
     document = None
     if not streams and response.content:
         try:
             document = response.json()
         except ValueError:
-            document = None  # not our service: the status still tells
-    return Answer(response.status_code, response.headers, document)
+            document = None  # not our service: only the status is known
+    return HttpResponse(response.status_code, response.headers, document)

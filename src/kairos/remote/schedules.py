@@ -1,21 +1,24 @@
-"""`client.schedules`: the verbs of schedules over HTTP."""
+"""`client.schedules`: the operations on schedules over HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kairos.remote import reading
-from kairos.remote.talk import Ask, Talk, ask
-from kairos.remote.wire import RemoteCall, part, wire
+from kairos.remote.exchange import HttpRequest, Talk, send
+from kairos.remote.request_encoding import RemoteCall, part, wire
+from kairos.shapes import parse
+from kairos.shapes.schedule import Schedule, Tick
 
 if TYPE_CHECKING:
     from kairos.remote.client import KairosClient
 
 
 class RemoteSchedules:
-    """The verbs of schedules, awaited where the client is async."""
+    """The operations on schedules; awaitable if the client is async."""
 
     def __init__(self, client: KairosClient) -> None:
         self._client = client
@@ -31,30 +34,30 @@ class RemoteSchedules:
 
     def list(self) -> Any:
         """Iterate over every schedule."""
-        return self._client._iterate(self._client._pages("/api/schedules", "schedules", {}, reading.schedule))
+        return self._client._iterate(self._client._pages("/api/schedules", "schedules", {}, _read))
 
     def ticks(self, name: str) -> Any:
-        """Iterate over what was decided on a schedule's ticks, newest first."""
+        """Iterate over a schedule's ticks and what became of them, newest first."""
         path = f"/api/schedules{_path(name)}/ticks"
         return self._client._iterate(
-            self._client._pages(path, "ticks", {}, lambda document: reading.tick(document, name))
+            self._client._pages(path, "ticks", {}, partial(parse, Tick, schedule=name))
         )
 
     def pause(self, name: str, reason: str | None = None) -> Any:
-        """Let a schedule fire no more until it is resumed."""
+        """Pause a schedule until it is resumed."""
         body = None if reason is None else {"reason": reason}
         return self._client._run(self._schedule("POST", f"{_path(name)}/pause", body))
 
     def resume(self, name: str) -> Any:
-        """Let a schedule fire again."""
+        """Resume a paused schedule."""
         return self._client._run(self._schedule("POST", f"{_path(name)}/resume"))
 
     def trigger(self, name: str) -> Any:
-        """Enqueue a schedule's job now, outside its ticks; answers its id."""
+        """Enqueue a schedule's job now, outside its ticks; return its id."""
         return self._client._run(self._made(f"{_path(name)}/trigger"))
 
     def backfill(self, name: str, start: datetime, end: datetime) -> Any:
-        """Fire the ticks in (start, end] that were never decided; answers the ids of the jobs."""
+        """Fire the ticks in (start, end] that never fired; return the ids of the jobs."""
         body = {"start": start.isoformat(), "end": end.isoformat()}
         return self._client._run(self._backfilled(f"{_path(name)}/backfill", body))
 
@@ -63,16 +66,23 @@ class RemoteSchedules:
         return self._client._run(self._schedule("DELETE", _path(name)))
 
     def _schedule(self, method: str, path: str, body: Any = None) -> Talk[Any]:
-        request = Ask(method, f"/api/schedules{path}", body=body, again=method == "GET")
-        return reading.schedule((yield from ask(request, self._client._tries))["schedule"])
+        request = HttpRequest(method, f"/api/schedules{path}", body=body, again=method == "GET")
+        return _read((yield from send(request, self._client._tries))["schedule"])
 
     def _made(self, path: str) -> Talk[int]:
-        document = yield from ask(Ask("POST", f"/api/schedules{path}"), self._client._tries)
+        document = yield from send(HttpRequest("POST", f"/api/schedules{path}"), self._client._tries)
         return int(document["job"]["id"])
 
     def _backfilled(self, path: str, body: Any) -> Talk[Sequence[int]]:
-        document = yield from ask(Ask("POST", f"/api/schedules{path}", body=body), self._client._tries)
+        document = yield from send(
+            HttpRequest("POST", f"/api/schedules{path}", body=body), self._client._tries
+        )
         return [each["id"] for each in document["jobs"]]
+
+
+def _read(document: Mapping[str, Any]) -> Schedule:
+    schedule = parse(Schedule, document)
+    return replace(schedule, next_tick_at=next(iter(schedule.next_ticks), None))
 
 
 def _path(name: str) -> str:

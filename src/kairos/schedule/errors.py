@@ -1,4 +1,4 @@
-"""The refusal of a "when" that is not fully understood."""
+"""The error for an intent that is not fully understood."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class IntentError(BadRequest):
-    """`position` and `length` mark the words at fault in `text`; every one of `suggestions` parses."""
+    """An intent that is not understood. `position` and `length` mark the words at fault; each suggestion parses."""
 
     code = "INTENT"
 
@@ -23,19 +23,19 @@ class IntentError(BadRequest):
         self.position = max(0, min(position, len(text)))
         self.length = max(1, min(length, len(text) - self.position)) if text else 0
         self._suggestions = tuple(suggestions)
-        self._understood: Callable[[str], bool] | None = None
+        self._parses: Callable[[str], bool] | None = None
 
     @property
     def suggestions(self) -> tuple[str, ...]:
-        """What would be understood instead; worked out when it is asked for."""
-        if self._understood is not None:
-            kept = tuple(filter(self._understood, dict.fromkeys(self._suggestions)))
-            self._suggestions, self._understood = kept or ("every day at 09:00",), None
+        """Alternatives that parse, computed on first use."""
+        if self._parses is not None:
+            kept = tuple(filter(self._parses, dict.fromkeys(self._suggestions)))
+            self._suggestions, self._parses = kept or ("every day at 09:00",), None
         return self._suggestions
 
-    def suggest_only(self, understood: Callable[[str], bool]) -> IntentError:
-        """The same refusal, with only those suggestions that would be understood."""
-        self._understood = understood
+    def suggest_only(self, parses: Callable[[str], bool]) -> IntentError:
+        """Keep only suggestions for which `understood` is true."""
+        self._parses = parses
         return self
 
     def __str__(self) -> str:

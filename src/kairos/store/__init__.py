@@ -1,1 +1,1 @@
-"""The only folder that knows SQL and the drivers."""
+"""Statements, connections and migrations: the only package that contains SQL and imports the drivers."""

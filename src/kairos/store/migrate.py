@@ -1,219 +1,259 @@
-"""Forward-only, numbered migrations, and the loud refusal when code and schema do not fit."""
+"""Bring a schema up to date step by step, and refuse to work where code and schema do not fit.
+
+Progress is in the database: `migration_steps` has each step that was applied, with the checksum of its text. A version
+appears in `migrations`, where code looks for it, only when everything that the code needs is applied: whatever
+interrupts a migration, code of the version before still starts.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
-from functools import partial
-from importlib.resources import files
+import json
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any, TypeAlias
 
 import asyncpg
 import psycopg
 
-from kairos.errors import MigrationBlocked, SchemaMismatch
-from kairos.store.faults import RETRYABLE
-from kairos.store.query import drive, drive_sync, in_schema
-
-# Two migrators at once: the second waits here and then finds nothing left to do.
-_LOCK = 0x6B6169726F73
-# Whoever comes after a migration that waits for a table waits behind it: so it waits for a moment, lets them pass,
-# and tries again after each of these pauses.
-LOCK_TIMEOUT = timedelta(seconds=2)
-PAUSES: tuple[float, ...] = (0.5, 1, 2, 4, 5, 5, 5, 5, 5, 5)
-_HELD_UP: tuple[type[BaseException], ...] = (
-    asyncpg.LockNotAvailableError,
-    psycopg.errors.LockNotAvailable,
-    *RETRYABLE,
+from kairos.config import Settings
+from kairos.errors import MigrationBlocked
+from kairos.fsm.guard import guard_sql
+from kairos.store import migration_statements as statements
+from kairos.store import runtime_role, sql_interface
+from kairos.store.migration_files import Migration, Step, migrations, wanted_version
+from kairos.store.migration_runner import (
+    AsyncRunner,
+    Atomic,
+    Effect,
+    Fetch,
+    KeepMutex,
+    OutsideTransaction,
+    SyncRunner,
+    TryMutex,
 )
+from kairos.store.query import Pause, Returned, advance, drive, drive_sync, in_schema
+from kairos.store.schema_state import State, inspect, refuse_edited, refuse_newer
+from kairos.store.sql_text import checksum, literal
+
+_MUTEX_PAUSE = 0.2
+# The pauses in seconds between attempts that other transactions blocked.
+PAUSES: tuple[float, ...] = (0.5, 1, 2, 4, 5, 5, 5, 5, 5, 5)
+
+GUARD = "guard"
+INTERFACE = "sql_interface"
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    version: int
-    name: str
-    sql: str
+class _Plan:
+    """One run of `migrate`: what is asked for, and what was applied so far."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.schema = settings.schema
+        self.audit_retention = settings.audit_retention
+        self.role = settings.runtime_role
+        self.inbox = {"inbox_signals": settings.inbox_signals, "inbox_bytes": settings.inbox_bytes}
+        self.applied: list[str] = []
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Statements to run; `asks` says that it is one, and that its value is wanted."""
-
-    sql: str
-    asks: bool = False
-
-
-_Script: TypeAlias = Generator[_Run, Any, str | None]
+async def migrate(connect: Callable[[], Awaitable[asyncpg.Connection]], settings: Settings) -> list[str]:
+    """Bring the schema up to date; return the names of the applied migrations."""
+    runner = AsyncRunner(connect)
+    try:
+        return await drive(_program(_Plan(settings)), runner.run)
+    finally:
+        await runner.close()
 
 
-def migrations(schema: str = "kairos") -> tuple[Migration, ...]:
-    """All of them, in order; the file names carry the numbers."""
-    folder = files("kairos.store") / "sql" / "migrations"
-    names = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
-    return tuple(
-        Migration(int(name[:4]), name.removesuffix(".sql"), in_schema((folder / name).read_text(), schema))
-        for name in names
-    )
+def migrate_sync(connect: Callable[[], psycopg.Connection[Any]], settings: Settings) -> list[str]:
+    """`migrate` over psycopg; connections must be in autocommit mode."""
+    runner = SyncRunner(connect)
+    try:
+        return drive_sync(_program(_Plan(settings)), runner.run)
+    finally:
+        runner.close()
 
 
-def wanted_version() -> int:
-    """The schema version this code was written for."""
-    return migrations()[-1].version
+# The steps of a migration as generators that yield effects; a runner executes the effects.
+
+_Script: TypeAlias = Generator[Effect, Any, Any]
 
 
-async def migrate(
-    connection: asyncpg.Connection, schema: str = "kairos", *, audit_retention: timedelta | None = None
-) -> list[str]:
-    """Bring the schema up on a connection of its own; answers the names of what it applied."""
-    applied: list[str] = []
-    pauses = iter(PAUSES)
-    while True:
-        try:
-            async with connection.transaction():
-                name = await drive(_script(schema, audit_retention), partial(_run, connection))
-        except _HELD_UP as error:
-            if (pause := next(pauses, None)) is None:
-                raise _blocked(applied, await connection.fetchrow(_blocker(schema))) from error
-            await asyncio.sleep(pause)
-            continue
-        if name is None:
-            return applied
-        applied.append(name)
-
-
-def migrate_sync(
-    connection: psycopg.Connection[Any], schema: str = "kairos", *, audit_retention: timedelta | None = None
-) -> list[str]:
-    """`migrate` over psycopg."""
-    applied: list[str] = []
-    pauses = iter(PAUSES)
-    while True:
-        try:
-            with connection.transaction():
-                name = drive_sync(_script(schema, audit_retention), partial(_run_sync, connection))
-        except _HELD_UP as error:
-            if (pause := next(pauses, None)) is None:
-                raise _blocked(applied, connection.execute(_blocker(schema).encode()).fetchone()) from error
-            time.sleep(pause)
-            continue
-        if name is None:
-            return applied
-        applied.append(name)
-
-
-async def _run(connection: asyncpg.Connection, run: _Run) -> Any:
-    return await (connection.fetchval if run.asks else connection.execute)(run.sql)
-
-
-def _run_sync(connection: psycopg.Connection[Any], run: _Run) -> Any:
-    done = connection.execute(run.sql.encode())
-    return (done.fetchone() or (None,))[0] if run.asks else None
-
-
-def _script(schema: str, audit_retention: timedelta | None) -> _Script:
-    """One transaction: the next migration, whose name it answers, or where there is none left the settings.
-
-    Each by itself, so that a table that one has locked is not kept from the workers while another builds its
-    indexes. Other migrators are waited for as long as they take: nobody waits behind that.
-    """
-    yield _Run("set local lock_timeout = 0")
-    yield _Run(f"select pg_advisory_xact_lock({_LOCK})")
-    yield _Run(f"set local lock_timeout = {LOCK_TIMEOUT // timedelta(milliseconds=1)}")
-    yield _Run(_bookkeeping(schema))
-    for migration in pending((yield _Run(_version(schema), asks=True)), schema):
-        yield _Run(migration.sql)
-        yield _Run(_record(migration, schema))
-        return migration.name
-    if audit_retention is not None:
-        seconds = int(audit_retention.total_seconds())
-        kept = f"select extract(epoch from {schema}.audit_retention())::bigint"  # noqa: S608 (a checked name)
-        if (yield _Run(kept, asks=True)) != seconds:
-            yield _Run(_keep_audit(schema, seconds))
-    return None
-
-
-def pending(found: int, schema: str = "kairos") -> Iterator[Migration]:
-    """What is still to be applied to a schema at version `found`."""
+def _program(plan: _Plan) -> Generator[Effect, Any, list[str]]:
+    if plan.role and (reason := (yield Fetch(runtime_role.refusal(plan.role)))):
+        runtime_role.refuse(plan.role, reason)
+    known = migrations(plan.schema)
+    found: State = yield from _inspect(plan.schema)
     refuse_newer(found)
-    return (migration for migration in migrations(schema) if migration.version > found)
-
-
-def check(found: int | None) -> None:
-    """Raise unless a schema at version `found` is the one this code needs."""
-    wanted = wanted_version()
-    if not found:
-        raise SchemaMismatch("The database has no Kairos schema yet: run `kairos migrate`.")
+    refuse_edited(found, known)
+    if not (yield from _is_needed(plan, known, found)):
+        return []
+    while not (yield TryMutex()):
+        yield Pause(_MUTEX_PAUSE)
+    yield from _atomic(plan, statements.bookkeeping(plan.schema))
+    found = yield from _inspect(plan.schema)  # another process may have migrated meanwhile
     refuse_newer(found)
-    if found < wanted:
-        raise SchemaMismatch(
-            f"The schema is at version {found} and this Kairos needs {wanted}: run `kairos migrate`."
+    yield from _record_older_steps(plan, known, found)
+    pending = [each for each in known if _lacks(found, each)]
+    while True:
+        if all(each.optional for each in pending):
+            yield from _finish(plan, [each for each in known if each not in pending])
+        if not pending:
+            break
+        migration = pending.pop(0)
+        for step in migration.steps:
+            if (migration.version, step.number) not in found.steps:
+                yield from _apply(plan, migration, step)
+        plan.applied.append(migration.name)
+    yield from _keep_audit(plan)
+    yield from _keep_inbox(plan)
+    return plan.applied
+
+
+def _is_needed(plan: _Plan, known: Sequence[Migration], found: State) -> Generator[Effect, Any, bool]:
+    if any(each.version not in found.versions or _lacks_record(found, each) for each in known):
+        return True
+    if _wants_guard(found) or sql_interface.is_wanted(found.interface):
+        return True
+    if plan.role is not None and plan.role not in found.roles:
+        return True
+    return (yield from _audit_differs(plan)) or bool((yield from _inbox_differs(plan)))
+
+
+def _record_older_steps(plan: _Plan, known: Sequence[Migration], found: State) -> _Script:
+    """Record the steps of migrations that were applied before migrations had steps."""
+    rows = [
+        statements.record(plan.schema, each, step)
+        for each in known
+        if each.version in found.versions and _lacks_record(found, each)
+        for step in each.steps
+        if (each.version, step.number) not in found.steps
+    ]
+    if rows:
+        yield from _atomic(plan, *rows)
+
+
+def _lacks(found: State, migration: Migration) -> bool:
+    return migration.version not in found.versions and _lacks_record(found, migration)
+
+
+def _lacks_record(found: State, migration: Migration) -> bool:
+    return any((migration.version, step.number) not in found.steps for step in migration.steps)
+
+
+def _apply(plan: _Plan, migration: Migration, step: Step) -> _Script:
+    yield KeepMutex()
+    recorded = statements.record(plan.schema, migration, step)
+    if not step.outside:
+        yield from _atomic(plan, step.sql, recorded)
+        return
+    yield from _with_retries(plan, lambda: _concurrently(plan.schema, step), statements.oldest_transaction())
+    yield from _atomic(plan, recorded)
+
+
+def _concurrently(schema: str, step: Step) -> Generator[Effect, Any, BaseException | None]:
+    """Build or drop an index; drop an invalid one, which an interrupted build left, first."""
+    if step.builds is not None:
+        index = f"{schema}.{step.builds}"
+        valid = yield Fetch(f"select indisvalid from pg_index where indexrelid = to_regclass('{index}')")  # noqa: S608 (our own names)
+        if valid:
+            return None  # built already; the process was interrupted before it recorded that
+        if valid is False and (
+            held_up := (yield OutsideTransaction(f"drop index concurrently if exists {index}"))
+        ):
+            return held_up  # type: ignore[no-any-return]
+    return (yield OutsideTransaction(step.sql))  # type: ignore[no-any-return]
+
+
+def _finish(plan: _Plan, applied: Sequence[Migration]) -> _Script:
+    """Bring guard, SQL interface and grants up to date, then record the versions, which code checks when it starts."""
+    found: State = yield from _inspect(plan.schema)
+    if _wants_guard(found):
+        yield from _atomic(plan, in_schema(guard_sql(), plan.schema), statements.record_guard(plan.schema))
+        plan.applied.append(GUARD)
+    if sql_interface.is_wanted(found.interface):
+        sql = in_schema(sql_interface.interface_sql(), plan.schema)
+        yield from _atomic(plan, sql, sql_interface.record(plan.schema))
+        plan.applied.append(INTERFACE)
+    for role in sorted(found.roles | ({plan.role} if plan.role else set())):
+        yield from _atomic(plan, *runtime_role.grant(role, plan.schema))
+    rows = [
+        f"({each.version}, {literal(each.name)})" for each in applied if each.version not in found.versions
+    ]
+    if rows:
+        insert = f"insert into {plan.schema}.migrations (version, name) values"
+        yield from _atomic(plan, f"{insert} {', '.join(rows)} on conflict do nothing")
+
+
+def _wants_guard(found: State) -> bool:
+    """Whether the guard in the database differs from this code's and is not from a newer release."""
+    return found.guard != checksum(guard_sql()) and found.guard_version <= wanted_version()
+
+
+def _audit_differs(plan: _Plan) -> Generator[Effect, Any, bool]:
+    if plan.audit_retention is None:
+        return False
+    kept = yield Fetch(f"select extract(epoch from {plan.schema}.audit_retention())::bigint")  # noqa: S608 (a checked name)
+    return bool(kept != int(plan.audit_retention.total_seconds()))
+
+
+def _keep_audit(plan: _Plan) -> _Script:
+    if plan.audit_retention is not None and (yield from _audit_differs(plan)):
+        yield from _atomic(
+            plan, statements.set_audit_retention(plan.schema, int(plan.audit_retention.total_seconds()))
         )
 
 
-def refuse_newer(found: int) -> None:
-    wanted = wanted_version()
-    if found > wanted:
-        raise SchemaMismatch(
-            f"The schema is at version {found}, newer than the {wanted} this Kairos knows: upgrade Kairos."
-        )
+def _inbox_differs(plan: _Plan) -> Generator[Effect, Any, dict[str, int]]:
+    """Return the given inbox limits that differ from those in the database."""
+    differ: dict[str, int] = {}
+    for name, value in plan.inbox.items():
+        if value is not None and (yield Fetch(f"select {plan.schema}.{name}()")) != value:
+            differ |= {name: value}
+    return differ
 
 
-def version_query(schema: str) -> tuple[str, str]:
-    """Two statements: whether the bookkeeping table is there, and the version it records."""
-    return f"select to_regclass('{schema}.migrations') is not null", _version(schema)
+def _keep_inbox(plan: _Plan) -> _Script:
+    for name, value in (yield from _inbox_differs(plan)).items():
+        yield from _atomic(plan, statements.set_inbox_quota(plan.schema, name, value))
 
 
-def _bookkeeping(schema: str) -> str:
-    return f"""
-        create schema if not exists {schema};
-        create table if not exists {schema}.migrations (
-            version int primary key, name text not null, applied_at timestamptz not null default now()
-        )"""
+def _atomic(plan: _Plan, *sql: str) -> _Script:
+    def once() -> Generator[Effect, Any, BaseException | None]:
+        return (yield Atomic(sql))  # type: ignore[no-any-return]
+
+    yield from _with_retries(plan, once, statements.blocker(plan.schema))
 
 
-def _version(schema: str) -> str:
-    return f"select coalesce(max(version), 0) from {schema}.migrations"  # noqa: S608 (a checked name)
+def _with_retries(
+    plan: _Plan, work: Callable[[], Generator[Effect, Any, BaseException | None]], blocker: str
+) -> _Script:
+    """Retry while other transactions block the step; at last raise an error that names the oldest of them."""
+    for pause in (*PAUSES, None):
+        held_up = yield from work()
+        if held_up is None:
+            return
+        if pause is None:
+            raise _blocked(plan.applied, (yield Fetch(blocker))) from held_up
+        yield Pause(pause)
 
 
-def _record(migration: Migration, schema: str) -> str:
-    values = f"({migration.version}, '{migration.name}')"
-    return f"insert into {schema}.migrations (version, name) values {values}"  # noqa: S608 (our own names)
+def _inspect(schema: str) -> Generator[Effect, Any, State]:
+    reading = inspect(schema)
+    answer = None
+    while not isinstance(sql := advance(reading, answer), Returned):
+        answer = yield Fetch(sql)
+    return sql.value
 
 
-def _keep_audit(schema: str, seconds: int) -> str:
-    return f"""
-        create or replace function {schema}.audit_retention() returns interval language sql immutable parallel safe
-        as $$ select interval '{seconds} seconds' $$"""
-
-
-def _blocker(schema: str) -> str:
-    """Whose transaction is the oldest of those that have a table of the schema locked, in whatever way."""
-    return f"""
-        select a.pid, coalesce(nullif(a.application_name, ''), a.usename::text, '?') as who, coalesce(a.state, '?'),
-          extract(epoch from clock_timestamp() - a.xact_start)::bigint, min(c.relname)
-        from pg_locks l
-        join pg_class c on c.oid = l.relation and c.relkind = 'r' and c.relnamespace = to_regnamespace('{schema}')
-        join pg_stat_activity a on a.pid = l.pid
-        where l.granted and l.database = (select d.oid from pg_database d where d.datname = current_database())
-          and a.pid <> pg_backend_pid()
-        group by a.pid, a.application_name, a.usename, a.state, a.xact_start
-        order by a.xact_start limit 1"""  # noqa: S608 (a checked name)
-
-
-def _blocked(applied: Sequence[str], holder: Sequence[Any] | None) -> MigrationBlocked:
-    done = f"after {applied[-1]}" if applied else "and nothing was changed"
+def _blocked(applied: Sequence[str], holder: str | None) -> MigrationBlocked:
+    done = f"after {applied[-1]}" if applied else "and no migration was completed"
     if holder is None:
         return MigrationBlocked(
-            f"The migration stopped, {done}: some other transaction kept its tables locked; look for it in "
+            f"The migration stopped, {done}: another transaction kept its tables locked; look for it in "
             "pg_stat_activity, end it, and run `kairos migrate` again."
         )
-    pid, who, state, seconds, table = holder
-    age = "for a time unknown" if seconds is None else f"for {seconds} s"
+    pid, who, state, seconds, where = json.loads(holder)
+    age = "for an unknown time" if seconds is None else f"for {seconds} s"
     return MigrationBlocked(
-        f"The migration stopped, {done}: other transactions kept its tables locked. The oldest that uses them is pid "
-        f"{pid} ({who}, {state}), on {table}, open {age}; let it end, or end it with "
+        f"The migration stopped, {done}: other transactions kept its tables locked. The oldest is pid "
+        f"{pid} ({who}, {state}), {where}, open {age}; let it end, or end it with "
         f"`select pg_terminate_backend({pid})`, and run `kairos migrate` again."
     )

@@ -1,4 +1,4 @@
-"""What a test of a Kairos application needs: `drain()` instead of a worker, a clock to move instead of sleep."""
+"""Helpers for testing applications: `drain()` instead of a worker, and a clock to move instead of sleeping."""
 
 from kairos.testing.assertions import assert_enqueued, assert_state
 from kairos.testing.clock import Clock

@@ -1,32 +1,65 @@
-"""`drain`: run everything that is due, here and now, through the real SQL and without a worker."""
+"""`drain`: run all due jobs in this process, through the real SQL and without a worker."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar, overload
 
-from kairos.app import Kairos
+from kairos.actions.chain import with_chains
+from kairos.app import Kairos, SyncKairos
+from kairos.fsm.lifecycle import LIVE
 from kairos.machine.context import Context
+from kairos.operations.queues_and_workers import ALIVE, MOST_COUNTED
 from kairos.store.query import Query
-from kairos.verbs.queue import MOST_COUNTED
+from kairos.worker import step_logging
 from kairos.worker.claim import Claim
+from kairos.worker.clusters.pool import Clusters
 from kairos.worker.executor import Executor
 from kairos.worker.flusher import Flusher
+from kairos.worker.inbox import Inboxes
 from kairos.worker.leases import Leases
+from kairos.worker.log_writer import LogWriter
 from kairos.worker.picker import Picker
-from kairos.worker.scribe import Scribe
 from kairos.worker.settle import Settlement
 from kairos.worker.sweeper import Sweeper
-from kairos.worker.transaction import StepTransaction
+from kairos.worker.transaction import StepTransaction, session_name
 
 NAME = "drain"
+T = TypeVar("T")
 _LEASE = timedelta(hours=1)
 
 
-async def drain(app: Kairos, *, limit: int = 10_000) -> int:
-    """Run steps until nothing is due; answers how many ran. More than `limit` is taken for a loop and raises."""
+@overload
+def drain(app: Kairos, *, limit: int = ...) -> Coroutine[Any, Any, int]: ...
+@overload
+def drain(app: SyncKairos, *, limit: int = ...) -> int: ...
+def drain(app: Kairos | SyncKairos, *, limit: int = 10_000) -> Coroutine[Any, Any, int] | int:
+    """Run steps until nothing is due; return how many ran. Raises after `limit` steps, which suggest a loop.
+
+    With an async app, await it.
+    """
+    return _drain(app, limit) if isinstance(app, Kairos) else run_sync(app, lambda twin: _drain(twin, limit))
+
+
+def run_sync(app: SyncKairos, work: Callable[[Kairos], Coroutine[Any, Any, T]]) -> T:
+    """Run something async for a sync app, on an async app with the same database and machines."""
+
+    async def run() -> T:
+        twin = Kairos(app.database.start(), **app.settings.others)
+        twin.registry, twin.declared = app.registry, app.declared
+        async with twin:
+            return await work(twin)
+
+    # In a thread of its own: the caller may be inside an event loop.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, run()).result()
+
+
+async def _drain(app: Kairos, limit: int) -> int:
     inline = _Inline(app)
     try:
         return await inline.run(limit)
@@ -38,13 +71,25 @@ class _Inline:
     """A worker without loops, lanes or keeper: one step at a time, in the order of the picks."""
 
     def __init__(self, app: Kairos) -> None:
+        step_logging.install()
         self._store = app.store
+        self._loop = asyncio.get_running_loop()
         self._claims: deque[Claim] = deque()
         self._leases = Leases(1000)
-        self._executor = Executor(app.registry, 1, self._submit, self._commit_own, self._leases, runtime=self)
-        self._scribe = Scribe(self._store, NAME, _LEASE)
+        self._executor = Executor(
+            with_chains(app.registry),
+            1,
+            self._submit,
+            self._commit_own,
+            self._leases,
+            runtime=self,
+            load_inbox=Inboxes(self._store).load,
+            since_start=self._since_start,
+            clusters=Clusters(app.settings),
+        )
+        self._log_writer = LogWriter(self._store, NAME, _LEASE)
         self._flusher = Flusher(
-            self._store, NAME, self._leases, self._claims.appendleft, lambda _: None, self._scribe
+            self._store, NAME, self._leases, self._claims.appendleft, lambda _: None, self._log_writer
         )
         self._sweeper = Sweeper(self._store, NAME)
         self.finished = 0
@@ -59,12 +104,14 @@ class _Inline:
                     raise RuntimeError(f"drain() ran {limit} steps and there is more: do they ever end?")
                 settlement = await self._executor.execute(self._claims.popleft(), lane)
                 self.finished += 1
-                while self._scribe.left():
-                    await self._scribe.flush()
+                while self._log_writer.unwritten_lines():
+                    await self._log_writer.flush()
                 if settlement is not None:
                     self._flusher.submit(settlement)
-                    while await self._flusher.tick() == 0.0:
-                        pass
+                while self._flusher.backlog:
+                    wait = await self._flusher.tick()
+                    if self._flusher.backlog:
+                        await asyncio.sleep(wait)
         return self.finished
 
     async def close(self) -> None:
@@ -74,8 +121,8 @@ class _Inline:
     async def _find_work(self) -> bool:
         while await self._sweeper.tick() == 0.0:
             pass
-        found = await self._store.run(Query("list_queues", (None, MOST_COUNTED, None, None)))
-        queues = [row["name"] for row in found]
+        found = await self._store.run(Query("list_queues", (None, MOST_COUNTED, None, None, ALIVE)))
+        queues = [row["name"] for row in found if any(row[state] for state in LIVE)]
         if not queues:
             return False
         picker = Picker(
@@ -94,24 +141,34 @@ class _Inline:
                 pass
         return bool(self._claims)
 
-    # What the picker sees of an executor
+    # The executor's interface to the picker
 
     def add(self, claim: Claim) -> None:
         self._claims.append(claim)
 
-    # What the executor asks on behalf of a step
+    def settle(self, settlement: Settlement) -> None:
+        self._flusher.submit(settlement)
+
+    # The worker's interface to a step
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
-        """Nobody watches a drain: what the outcome carries is enough."""
+        """Ignore live progress: the outcome carries the last value."""
 
-    def transaction(self) -> StepTransaction:
-        return StepTransaction(self._store)
+    def transaction(self, ctx: Context[Any]) -> StepTransaction:
+        name = session_name(ctx.id, ctx.lease, self._store.settings.schema)
+        return StepTransaction(self._store, self._loop, name)
 
-    def say(self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None) -> None:
-        self._scribe.say(ctx.id, ctx.lease, ctx.step, ctx.attempt, level, line, fields, stream)
+    def write_log(
+        self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None
+    ) -> None:
+        self._log_writer.add(ctx.id, ctx.lease, ctx.step, ctx.attempt, level, line, fields, stream)
+
+    async def _since_start(self, job_id: int) -> timedelta | None:
+        rows = await self._store.run(Query("read_since_start", (job_id,)))
+        return rows[0]["since_start"] if rows else None
 
     def _submit(self, settlement: Settlement) -> None:
         self._flusher.submit(settlement)
 
-    async def _commit_own(self, settlement: Settlement, unit: StepTransaction) -> None:
-        await self._flusher.commit_own(settlement, unit)
+    async def _commit_own(self, settlement: Settlement, transaction: StepTransaction) -> None:
+        await self._flusher.commit_own(settlement, transaction)

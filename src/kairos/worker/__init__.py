@@ -1,1 +1,1 @@
-"""What runs jobs: pick, execute, decide, commit; and the loops that keep it honest."""
+"""The worker: it picks jobs, executes steps, decides and commits their outcomes, and runs the maintenance loops."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kairos.machine.context import Signal
@@ -16,15 +14,18 @@ class Claim:
     __slots__ = (
         "action",
         "attempt",
+        "buffered_at",
         "due",
         "id",
         "inbox",
+        "inbox_is_whole",
         "key",
         "lease",
         "picked",
         "queue",
         "reply_to",
         "retry",
+        "signalled",
         "state",
         "step",
         "steps_ahead",
@@ -34,6 +35,7 @@ class Claim:
         "version",
     )
 
+    # The parameters after the queue are the columns that a pick answers, in their order.
     def __init__(
         self,
         queue: str,
@@ -45,14 +47,14 @@ class Claim:
         state: str,
         attempt: int,
         key: str | None,
-        timed_out: tuple[str, ...],
+        awaits: Sequence[str] | None,
         reply_to: int | None,
-        inbox: tuple[Signal, ...],
-        suspect: bool = False,
+        signalled: bool | None = None,
+        suspect: bool | None = None,
         picked: int | None = None,
         trace: str | None = None,
-        due: datetime | None = None,
         retry: str | None = None,
+        due: int | None = None,
     ) -> None:
         self.queue = queue
         self.id = id
@@ -63,64 +65,25 @@ class Claim:
         self.state = state
         self.attempt = attempt
         self.key = key
-        self.timed_out = timed_out
+        self.timed_out = tuple(awaits) if awaits else ()
         self.reply_to = reply_to
-        self.inbox = inbox
+        self.signalled = signalled is True  # it ever had a signal: its inbox is loaded before its step begins
+        self.inbox: tuple[Signal, ...] = ()
+        self.inbox_is_whole = True  # False where more waits for it than a step is shown
         self.steps_ahead = 0
+        self.buffered_at = 0.0  # since when it waits for a lane, by the event loop's clock
         self.picked = picked  # when this step began, by the database, in microseconds
         self.trace = trace
-        self.due = due  # None once it runs ahead
+        self.due = due  # when it was due, in microseconds; None once it runs ahead
         self.retry = retry  # the job's own policy as it is stored, read only when a step fails
-        self.suspect = suspect  # its worker was lost so often that it may be the cause
+        self.suspect = suspect is True  # its worker was lost so often that it may be the cause
 
     def __repr__(self) -> str:
         return f"<Claim {self.id} {self.action}.{self.step} lease {self.lease}>"
 
 
 def read_claims(queue: str, rows: Iterable[Any]) -> Iterator[Claim]:
-    """The claims among the rows of a pick; candidates that still need their key are not among them."""
+    """Return the claims among the rows of a pick; rows without a lease were not claimed."""
     for row in rows:
-        (
-            id_,
-            lease,
-            action,
-            version,
-            step,
-            state,
-            attempt,
-            key,
-            awaits,
-            reply_to,
-            inbox,
-            suspect,
-            picked,
-            trace,
-            retry,
-            _,
-            due,
-            claimed,
-        ) = row
-        if claimed:
-            yield Claim(
-                queue,
-                id_,
-                lease,
-                action,
-                version,
-                step,
-                state,
-                attempt,
-                key,
-                tuple(awaits) if awaits else (),
-                reply_to,
-                _inbox(inbox) if inbox else (),
-                suspect,
-                picked,
-                trace,
-                due,
-                retry,
-            )
-
-
-def _inbox(text: str) -> tuple[Signal, ...]:
-    return tuple(Signal(each["id"], each["name"], each["payload"]) for each in json.loads(text))
+        if row[1] is not None:
+            yield Claim(queue, *row)

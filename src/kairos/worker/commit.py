@@ -1,74 +1,170 @@
-"""What one commit of outcomes consists of: its statements, in the order in which they lock."""
+"""The statements of one commit of outcomes, in the order in which they take locks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
+from typing import TypeAlias
 
 from kairos.fsm.lifecycle import STORED, JobState, Verb
-from kairos.store.columns import instants, microseconds, plain, texts
-from kairos.store.pool import AsyncStore
-from kairos.store.query import Query, Row, drive
-from kairos.store.query import Verb as Steps
-from kairos.verbs import insert, timed
+from kairos.operations import insert, timed
+from kairos.store.array_literals import microseconds, plain, texts
+from kairos.store.async_store import AsyncStore
+from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
+from kairos.store.query import Notify, Outbox, Query, Row, drive
+from kairos.store.query import Operation as Steps
 from kairos.worker.settle import Settlement
 
 _CANCELLED = STORED[JobState.CANCELLED]
+_PLAIN = attrgetter("plain")
+
+# What a commit wrote, by job: the row of its answer, or None for a job that is done. A job that is missing is stale.
+Answers: TypeAlias = dict[int, Row | None]
+
+# How long a commit waits for a row that another session has locked before it goes on without it. Statements of ours
+# hold a row for milliseconds. Below Postgres' deadlock_timeout, so that it also ends a deadlock.
+LOCK_WAIT = "250ms"
+# How many outcomes are tried one at a time in a round, each of which may wait for LOCK_WAIT.
+_SINGLE_TRIES = 4
 
 
-async def commit(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> Sequence[Row]:
-    """Write a batch of outcomes, all or none; answers the rows of those that were not stale.
+async def commit(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> Answers:
+    """Write a batch of outcomes, all or none.
 
     One statement and no explicit transaction where that is enough, which it mostly is.
     """
-    if all(
-        each.verb is not Verb.AWAIT and each.claim.reply_to is None and not each.children for each in batch
-    ):
+    if all(map(_is_alone, batch)):
+        query = settle_query(worker, batch)
         async with store.connection() as connection:
-            return await store.on(connection, settle_query(worker, batch))
+            return read_answers(query, batch, await store.on(connection, query))
+    outbox = Outbox()
     async with store.transaction() as connection:
-        return await drive(settle_all(worker, batch), partial(store.on, connection))
+        answers = await drive(settle_all(worker, batch), partial(store.on, connection), outbox)
+    store.outbox.add(outbox.take())
+    return answers
 
 
-def settle_all(worker: str, batch: Sequence[Settlement]) -> Steps[list[Row]]:
-    """Everything that belongs to one commit: locks, outcomes, parks with their recheck, children."""
-    plain = [each for each in batch if each.verb is not Verb.AWAIT]
-    parked = [each for each in batch if each.verb is Verb.AWAIT]
+def _is_alone(each: Settlement) -> bool:
+    """Whether an outcome writes to no job but its own."""
+    return each.claim.reply_to is None and not each.children and each.verb is not Verb.AWAIT
+
+
+@dataclass(slots=True)
+class Unlocked:
+    """The result of a commit that waits for no lock: what was written, what is locked, and what was refused."""
+
+    answers: Answers = field(default_factory=dict)
+    busy: list[Settlement] = field(default_factory=list)
+    refused: list[Settlement] = field(default_factory=list)
+
+
+async def commit_unlocked(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> Unlocked:
+    """Write the outcomes whose rows no other session has locked.
+
+    Outcomes with children come one at a time: a child's unique key may wait for a transaction of somebody else.
+    Nothing is raised: what one transaction wrote must be acknowledged, whatever happens to the next.
+    """
+    done = Unlocked()
+    singles = [[each] for each in batch if each.children]
+    groups = [[each for each in batch if not each.children], *singles[:_SINGLE_TRIES]]
+    for group in filter(None, groups):
+        outbox = Outbox()
+        try:
+            async with store.transaction() as connection:
+                answers, busy = await drive(
+                    _settle_unlocked(worker, group), partial(store.on, connection), outbox
+                )
+        except LOCKED:
+            done.busy += group
+        except PASSING:
+            for each in group:
+                each.in_doubt = True
+            done.busy += group
+        except REFUSED:
+            done.refused += group
+        else:
+            store.outbox.add(outbox.take())
+            done.answers |= answers
+            done.busy += busy
+    # Those that were not tried come first the next time.
+    done.busy[:0] = [each for single in singles[_SINGLE_TRIES:] for each in single]
+    return done
+
+
+def _settle_unlocked(worker: str, batch: Sequence[Settlement]) -> Steps[tuple[Answers, list[Settlement]]]:
+    claims = [each.claim for each in batch]
+    answers = yield Query(
+        "try_lock_jobs",
+        (
+            [claim.id for claim in claims],
+            [claim.lease for claim in claims],
+            worker,
+            [claim.reply_to for claim in claims],
+            LOCK_WAIT,
+        ),
+    )
+    answer = {row["id"]: row["answer"] for row in answers}
+    free = [each for each in batch if answer[each.claim.id] == "free"]
+    written = (yield from _settle_locked(worker, free, LOCK_WAIT)) if free else {}
+    return written, [each for each in batch if answer[each.claim.id] == "busy"]
+
+
+def settle_all(worker: str, batch: Sequence[Settlement], lock_wait: str = LOCK_WAIT) -> Steps[Answers]:
+    """Run all statements of one commit: locks, outcomes, parks with their recheck, children."""
+    # All locks at once, before anything is written: two commits that take turns could each wait for the other.
+    yield lock_query(worker, batch, lock_wait)
+    return (yield from _settle_locked(worker, batch, lock_wait))
+
+
+def lock_query(worker: str, batch: Sequence[Settlement], lock_wait: str = LOCK_WAIT) -> Query:
     claims = [each.claim for each in batch]
     replies = [claim.reply_to for claim in claims if claim.reply_to is not None]
-    rows: list[Row] = []
-    # All at once, before any of it is written: two commits that take turns could each wait for the other.
-    yield Query(
-        "lock_jobs", ([claim.id for claim in claims], [claim.lease for claim in claims], worker, replies)
-    )
+    ids, leases = [claim.id for claim in claims], [claim.lease for claim in claims]
+    return Query("lock_jobs", (ids, leases, worker, replies, lock_wait))
+
+
+def _settle_locked(worker: str, batch: Sequence[Settlement], lock_wait: str) -> Steps[Answers]:
+    plain = [each for each in batch if each.verb is not Verb.AWAIT]
+    parked = [each for each in batch if each.verb is Verb.AWAIT]
+    answers: Answers = {}
     if plain:
-        rows += yield settle_query(worker, plain)
+        query = settle_query(worker, plain, lock_wait)
+        answers |= read_answers(query, plain, (yield query))
     if parked:
-        rows += yield park_query(worker, parked)
+        answers |= {row["id"]: row for row in (yield park_query(worker, parked))}
         shown = [signal.id for each in parked for signal in each.claim.inbox]
         yield Query("recheck_inbox", ([each.claim.id for each in parked], shown))
-    settled = {row["id"] for row in rows if row["status"] != _CANCELLED}
+    settled = {job for job, row in answers.items() if row is None or row["status"] != _CANCELLED}
     children = [call for each in batch if each.claim.id in settled for call in each.children]
     if children:
         yield insert((yield from timed(children)))
-    return rows
+        yield Notify(queues={call.queue for call in children})
+    return answers
 
 
 async def open_keys(store: AsyncStore, keys: list[str]) -> None:
-    """Let the next in line of each key back into the pick, once pickers under way are through."""
-    async with store.transaction() as connection:
-        await store.on(connection, Query("wait_keys", (keys,)))
-        await store.on(connection, Query("open_keys", (keys,)))
+    """Let the next job of each key be picked again, once the picks that are running have ended.
+
+    A key that stays locked is left out: the sweep finds it again.
+    """
+    try:
+        async with store.transaction() as connection:
+            await store.on(connection, Query("wait_for_key_locks", (keys,)))
+            await store.on(connection, Query("open_keys", (keys,)))
+    except LOCKED:
+        async with store.transaction() as connection:
+            free = [row["key"] for row in await store.on(connection, Query("try_lock_keys", (keys,)))]
+            await store.on(connection, Query("open_keys", (free,)))
 
 
-def settle_query(worker: str, batch: Sequence[Settlement]) -> Query:
+def settle_query(worker: str, batch: Sequence[Settlement], lock_wait: str = LOCK_WAIT) -> Query:
     claims = [each.claim for each in batch]
-    if all(
-        each.verb is Verb.DONE and each.error is None and each.progress is None and not each.consumed
-        for each in batch
-    ):
+    if all(map(_PLAIN, batch)):
         ids, leases = plain([claim.id for claim in claims]), plain([claim.lease for claim in claims])
-        return Query("finish_jobs", (ids, leases, texts([each.result for each in batch]), worker))
+        results = texts([each.result for each in batch])
+        return Query("finish_jobs", (ids, leases, results, worker, lock_wait))
     return Query(
         "settle_jobs",
         (
@@ -87,10 +183,24 @@ def settle_query(worker: str, batch: Sequence[Settlement]) -> Query:
             [signal for each in batch for signal in each.consumed],
             worker,
             plain([each.claim.picked if each.ahead else None for each in batch]),
-            instants(claim.due for claim in claims),
+            plain([claim.due for claim in claims]),
             texts([each.progress for each in batch]),
+            lock_wait,
+            texts([each.error_group for each in batch]),
+            texts([each.error_frame for each in batch]),
+            plain([each.keep_state or None for each in batch]),
         ),
     )
+
+
+def read_answers(query: Query, batch: Sequence[Settlement], rows: Sequence[Row]) -> Answers:
+    """Return what the statement of `settle_query` wrote; finish_jobs returns only the stale outcomes."""
+    if query.name != "finish_jobs":
+        return {row["id"]: row for row in rows}
+    answers: Answers = dict.fromkeys([each.claim.id for each in batch])
+    for row in rows:
+        del answers[row["id"]]
+    return answers
 
 
 def park_query(worker: str, batch: Sequence[Settlement]) -> Query:
@@ -110,5 +220,6 @@ def park_query(worker: str, batch: Sequence[Settlement]) -> Query:
             worker,
             texts([each.error for each in batch]),
             texts([each.progress for each in batch]),
+            plain([each.keep_state or None for each in batch]),
         ),
     )

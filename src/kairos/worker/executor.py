@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -10,27 +11,44 @@ from typing import Any
 
 from kairos import telemetry
 from kairos.errors import StepError, UnknownStep
-from kairos.fsm.lifecycle import Verb
-from kairos.machine.backoff import read_policy
-from kairos.machine.context import Context, Runtime, tell
+from kairos.fsm.lifecycle import Status, Verb
+from kairos.logger import Logger
+from kairos.machine.context import Context, Runtime, write_log
 from kairos.machine.definition import Machine, Step
-from kairos.machine.log import as_json, cut, trace_of
-from kairos.machine.outcome import Stop
 from kairos.machine.registry import Registry
+from kairos.machine.secrets import replace_secrets, secrets_of
+from kairos.machine.step_log import cut
+from kairos.store.driver_errors import PASSING
 from kairos.worker.claim import Claim
+from kairos.worker.clusters.pool import Clusters
 from kairos.worker.leases import Leases
-from kairos.worker.logs import Log
-from kairos.worker.places import Places
-from kairos.worker.settle import Settlement, cancelled, error_text, failure, release, settle
+from kairos.worker.quarantine import Quarantine
+from kairos.worker.settle import (
+    Settlement,
+    cancelled,
+    error_text,
+    failure,
+    release,
+    set_aside,
+    settle,
+)
+from kairos.worker.step_failures import LOST_PAUSE, StepFailures, describe
+from kairos.worker.step_runners import StepRunners
+from kairos.worker.unknown_actions import UnknownActions
 
-log = Log("kairos.worker")
+log = Logger("kairos.worker")
 
 # Long enough for another worker to be asked, short enough for a rolling deployment.
 _UNKNOWN_ACTION_PAUSE = timedelta(seconds=10)
-_REMEMBERED = 60.0
 _SUSPECT_PAUSE = timedelta(seconds=1)
+# How often a lane looks whether a suspect still runs alone.
+_GATE_LOOK = 0.02
 # How long an interrupted step may take to clean up before its worker leaves without it.
-_LAST_WORDS = 5.0
+CANCELLED_WITHIN = 5.0
+
+
+async def _no_inbox(_: Claim) -> None:
+    """For claims whose inbox was loaded before."""
 
 
 class Running:
@@ -68,9 +86,17 @@ class Executor:
         commit: Callable[[Settlement, Any], Awaitable[None]],
         leases: Leases,
         runtime: Runtime | None = None,
+        load_inbox: Callable[[Claim], Awaitable[None]] = _no_inbox,
+        quarantine: Quarantine | None = None,
         on_death: Callable[[asyncio.Task[Any]], None] = lambda _: None,
+        since_start: Callable[[int], Awaitable[timedelta | None]] | None = None,
+        clusters: Clusters | None = None,
     ) -> None:
+        self._failures = StepFailures(since_start)
         self._on_death = on_death
+        self._load_inbox = load_inbox
+        # Claims whose inbox is being loaded, before their step begins.
+        self._loading: dict[int, Claim] = {}
         self._registry = registry
         self._concurrency = concurrency
         self._submit = submit
@@ -80,43 +106,57 @@ class Executor:
         self._buffer: deque[Claim] = deque()
         self._lanes: set[asyncio.Task[None]] = set()
         self._idle: deque[asyncio.Future[None]] = deque()
-        self._places = Places(concurrency)
-        self._suspect: Claim | None = None
+        self._roused = False  # a lane was woken and has not begun yet
+        self._step_runners = StepRunners(concurrency, registry.hooks_of, clusters)
+        self.quarantine = quarantine or Quarantine(leases)
         self._tracer = telemetry.tracer()
         self.running: dict[int, Running] = {}
         self.finished = 0
         self.stopping = False
-        self._strangers: dict[str, float] = {}
-
-    @property
-    def unknown(self) -> list[str]:
-        """The actions, as action@version, that it was given within the last minute and does not know."""
-        now = asyncio.get_running_loop().time()
-        self._strangers = {name: at for name, at in self._strangers.items() if now - at < _REMEMBERED}
-        return sorted(self._strangers)
+        self.unknown = UnknownActions()
 
     @property
     def load(self) -> int:
-        return len(self.running) + len(self._buffer)
+        return len(self.running) + len(self._buffer) + len(self._loading)
 
     def add(self, claim: Claim, *, first: bool = False) -> None:
         """Queue a claim for the next free lane."""
+        claim.buffered_at = time.monotonic()
         if first:
             self._buffer.appendleft(claim)
         else:
             self._buffer.append(claim)
-        if self.stopping:
-            return  # nothing is begun any more: it will be given back
+        # Once it is stopping nothing is begun any more: the claim will be given back.
+        if not self._roused and not self.stopping:
+            self._rouse()
+
+    def _rouse(self) -> None:
+        """Wake one lane. It wakes the next if it leaves claims behind: steps that never wait need one lane only."""
         while self._idle:
             waiter = self._idle.popleft()
             if not waiter.done():
+                self._roused = True
                 waiter.set_result(None)
                 return
         if len(self._lanes) < self._concurrency:
+            self._roused = True
             lane = asyncio.get_running_loop().create_task(self._lane())
             self._lanes.add(lane)
             lane.add_done_callback(self._lanes.discard)
             lane.add_done_callback(self._on_death)
+
+    def settle(self, settlement: Settlement) -> None:
+        """Take an outcome that was decided without running a step."""
+        self._submit(settlement)
+
+    def give_back(self, after: float) -> bool:
+        """Release the claims that have waited for a lane for `after` seconds; answers whether there were any."""
+        oldest = time.monotonic() - after
+        late = [claim for claim in self._buffer if claim.buffered_at < oldest] if self._buffer else []
+        for claim in late:
+            self._buffer.remove(claim)
+            self._submit(release(claim, "every lane of its worker was busy"))
+        return bool(late)
 
     def take_back(self) -> list[Claim]:
         """The claims that no lane has begun."""
@@ -135,6 +175,9 @@ class Executor:
         for claim in [each for each in self._buffer if (each.id, each.lease) == (job_id, lease)]:
             self._buffer.remove(claim)
             self._leases.drop(claim)
+        loading = self._loading.get(job_id)
+        if loading is not None and loading.lease == lease:
+            self._leases.drop(loading)  # and its lane does not begin it
 
     async def finish(self, grace: float) -> None:
         """Let what runs come to its end; after `grace` seconds, interrupt it."""
@@ -144,7 +187,7 @@ class Executor:
             await asyncio.sleep(0.01)
         for running in list(self.running.values()):
             running.interrupt()
-        deadline = asyncio.get_running_loop().time() + _LAST_WORDS
+        deadline = asyncio.get_running_loop().time() + CANCELLED_WITHIN
         while self.running and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
         for running in self.running.values():
@@ -155,17 +198,28 @@ class Executor:
             self._submit(release(running.claim, "its worker is shutting down"))
         for lane in list(self._lanes):
             lane.cancel()
-        await self._places.close()
+        await self._step_runners.close()
 
     async def _lane(self) -> None:
         lane = asyncio.current_task()
         assert lane is not None
+        loop, buffer = asyncio.get_running_loop(), self._buffer
+        self._roused = False
         while True:
-            while not self._buffer:
-                waiter = asyncio.get_running_loop().create_future()
+            while not buffer:
+                waiter = loop.create_future()
                 self._idle.append(waiter)
-                await waiter
-            settlement = await self.execute(self._buffer.popleft(), lane)
+                try:
+                    await waiter
+                finally:
+                    self._roused = False
+            if self.quarantine.is_closed:
+                await asyncio.sleep(_GATE_LOOK)
+                continue
+            claim = buffer.popleft()
+            if buffer and not self._roused:
+                self._rouse()
+            settlement = await self.execute(claim, lane)
             if settlement is not None:
                 self._submit(settlement)
             self.finished += 1
@@ -173,20 +227,37 @@ class Executor:
     async def execute(self, claim: Claim, lane: asyncio.Task[Any]) -> Settlement | None:
         """Run one step of one claim and decide; None when its lease was lost meanwhile."""
         machine = self._registry.find(claim.action, claim.version)
+        settlement = await self._execute(claim, machine, lane)
+        if settlement is not None and settlement.error is not None and machine is not None:
+            settlement.error = replace_secrets(settlement.error, secrets_of(claim.state, machine.redact))
+        return settlement
+
+    async def _execute(
+        self, claim: Claim, machine: Machine | None, lane: asyncio.Task[Any]
+    ) -> Settlement | None:
         if machine is None:
-            log.error("no such action here", job=claim.id, action=claim.action, version=claim.version)
-            self._strangers[f"{claim.action}@{claim.version}"] = asyncio.get_running_loop().time()
+            log.error("unknown action", job=claim.id, action=claim.action, version=claim.version)
+            self.unknown.add_action(claim.action, claim.version)
             reason = f"this worker does not know action {claim.action!r} version {claim.version}"
             return release(claim, reason, _UNKNOWN_ACTION_PAUSE)
-        if claim.suspect and not self._runs_alone(claim):
-            return release(claim, "lost again and again, it waits to run alone", _SUSPECT_PAUSE)
+        if claim.suspect:
+            waits = await self._wait_to_be_alone(claim)
+            if waits is not None or not self._leases.holds(claim):
+                return waits
         step = machine.steps.get(claim.step)
         if step is None:
-            return failure(claim, UnknownStep(f"{machine.name!r} has no step {claim.step!r}."))
+            return self._broken(claim, UnknownStep(f"{machine.name!r} has no step {claim.step!r}."))
+        if claim.signalled and claim.steps_ahead == 0:
+            unread = await self._unread(claim)
+            if unread is not None or not self._leases.holds(claim):
+                return unread
         try:
             state = machine.load(claim.state)
         except Exception as error:  # noqa: BLE001 (a state's own validators are user code)
-            return failure(claim, error)
+            if unknown := machine.unknown_arguments(claim.state):
+                log.error("unknown argument", **describe(claim), arguments=unknown)
+                return release(claim, self.unknown.add_arguments(claim, unknown, machine.arguments))
+            return self._broken(claim, error)
         ctx: Context[Any] = Context(
             id=claim.id,
             action=claim.action,
@@ -215,39 +286,69 @@ class Executor:
             running.over = True
             while lane.cancelling():  # a step may have swallowed it; the next step must not inherit it
                 lane.uncancel()
-            if ctx.unit is not None and ctx.unit.is_open:
+            if ctx.step_transaction is not None and ctx.step_transaction.is_open:
                 if settlement.error is None and settlement.verb is not Verb.YIELD and not running.lost:
                     return await self._commit_own(settlement, machine, ctx)
-                await ctx.unit.rollback()
+                await ctx.step_transaction.rollback()
         finally:
             if self.running.get(claim.id) is running:
                 del self.running[claim.id]
         return None if running.lost else settlement
 
-    def _runs_alone(self, claim: Claim) -> bool:
-        """One suspect at a time, until its outcome is committed: if it is what kills its worker, it must not
-        take others down with it again until they too are given up.
+    async def _unread(self, claim: Claim) -> Settlement | None:
+        """Load the inbox. If that fails, what to do with the job: a database that is away is no fault of it, but what
+        Postgres refuses to read for it would be refused to every worker.
         """
-        if self._suspect is not None and self._suspect is not claim and self._leases.holds(self._suspect):
-            return False
-        self._suspect = claim
-        return True
+        self._loading[claim.id] = claim
+        try:
+            await self._load_inbox(claim)
+        except PASSING as error:
+            return release(claim, f"its inbox could not be read: {error_text(error)}", LOST_PAUSE)
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with one inbox ends one job, and no lane)
+            return set_aside(claim, "its inbox cannot be read", error)
+        finally:
+            if self._loading.get(claim.id) is claim:
+                del self._loading[claim.id]
+        return None
+
+    async def _wait_to_be_alone(self, claim: Claim) -> Settlement | None:
+        """Let a suspect begin once nothing runs beside it: if it is what kills its worker, it must not take others
+        down with it, and if it is not, theirs must not be held against it.
+        """
+        if not self.quarantine.admit(claim):
+            return release(claim, "lost again and again, it waits to run alone", _SUSPECT_PAUSE)
+        self._loading[claim.id] = claim
+        begins = False
+        try:
+            begins = await self.quarantine.until_alone(
+                claim, lambda: not self.running and len(self._loading) <= 1
+            )
+        except PASSING as error:
+            return release(
+                claim, f"it could not be noted that it runs alone: {error_text(error)}", LOST_PAUSE
+            )
+        finally:
+            if self._loading.get(claim.id) is claim:
+                del self._loading[claim.id]
+            if not begins:
+                self.quarantine.leave(claim)
+        return None
 
     async def _commit_own(
         self, settlement: Settlement, machine: Machine, ctx: Context[Any]
     ) -> Settlement | None:
         """Commit with what the step wrote; what Postgres refuses there is the step's own error."""
         try:
-            await self._commit(settlement, ctx.unit)
+            await self._commit(settlement, ctx.step_transaction)
         except Exception as error:  # noqa: BLE001 (a broken constraint, a connection left in use)
-            return self._handled(settlement.claim, machine, ctx, error)
+            return self._failures.apply_policy(settlement.claim, machine, ctx, error)
         return None
 
     async def _traced(
         self, tracer: Any, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: Running
     ) -> Settlement:
         """The same within a span of the trace that the job carries."""
-        told = {
+        attributes = {
             "kairos.job.id": claim.id,
             "kairos.action": claim.action,
             "kairos.version": claim.version,
@@ -256,7 +357,7 @@ class Executor:
             "kairos.queue": claim.queue,
         }
         name = f"{claim.action} {claim.step}"
-        with telemetry.span(tracer, name, telemetry.SpanKind.CONSUMER, claim.trace, told) as span:
+        with telemetry.span(tracer, name, telemetry.SpanKind.CONSUMER, claim.trace, attributes) as span:
             settlement = await self._attempt(claim, machine, step, ctx, running)
             span.set_attribute("kairos.outcome", settlement.verb)
             if settlement.error_code is not None:
@@ -267,7 +368,7 @@ class Executor:
         self, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: Running
     ) -> Settlement:
         try:
-            returned = await self._places.call(machine, step, ctx, claim)
+            returned = await self._step_runners.call(machine, step, ctx, claim)
         except asyncio.CancelledError as error:
             if ctx.cancel_requested or running.lost:
                 return cancelled(claim, ctx)
@@ -275,32 +376,17 @@ class Executor:
                 return release(claim, "its worker is shutting down")
             broken = StepError(f"Step {step.name!r} was cancelled, but not by Kairos.")
             broken.__cause__ = error
-            return self._handled(claim, machine, ctx, broken)
+            return self._failures.apply_policy(claim, machine, ctx, broken)
         except BaseException as error:  # noqa: BLE001 (whatever a step raises must end in a named state)
-            return self._handled(claim, machine, ctx, error)
-        return settle(claim, machine, returned, ctx=ctx)
+            return await self._failures.settle(claim, machine, ctx, error)
+        self._failures.succeeded(claim)
+        settlement = settle(claim, machine, returned, ctx=ctx)
+        if settlement.status is Status.FAILED:
+            log.warning("step failed", **describe(claim), error=settlement.error)
+            write_log(ctx, "error", cut(settlement.error or "stopped"))
+        return settlement
 
-    def _handled(self, claim: Claim, machine: Machine, ctx: Context[Any], error: BaseException) -> Settlement:
-        """What the job's own policy, or else `handle`, makes of an error; an error in that itself is the end."""
-        log.warning(
-            "step failed",
-            job=claim.id,
-            action=claim.action,
-            step=claim.step,
-            attempt=claim.attempt,
-            exc_info=error,
-        )
-        stack = trace_of(error)
-        tell(ctx, "error", cut(error_text(error)), None if stack is None else as_json({"stack": stack}))
-        if not isinstance(error, Exception):
-            return settle(claim, machine, Stop(), error)
-        # What the attempt took and spawned is undone with it: the next one finds its signals again.
-        ctx.taken.clear()
-        ctx.spawned.clear()
-        try:
-            handle = read_policy(claim.retry) or machine.handle
-            answer = Stop() if handle is None else handle(error, ctx)
-        except BaseException as broken:
-            log.error("handle failed", job=claim.id, action=claim.action, exc_info=broken)
-            return failure(claim, broken)
-        return settle(claim, machine, answer, error, ctx)
+    def _broken(self, claim: Claim, error: Exception) -> Settlement:
+        """The end of a job whose step cannot begin."""
+        log.warning("step failed", **describe(claim), error=error_text(error))
+        return failure(claim, error)

@@ -1,35 +1,60 @@
-"""Commits outcomes: whatever has gathered while the last commit was under way goes into the next."""
+"""Commits outcomes: all that arrive while one commit is under way go into the next."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
+from logging import DEBUG
+from operator import attrgetter
 
-from kairos.fsm.lifecycle import STORED, JobState, Verb
-from kairos.store.faults import PASSING, REFUSED
-from kairos.store.pool import AsyncStore
-from kairos.store.query import Query, Row
-from kairos.store.query import Verb as Steps
+from kairos.fsm.lifecycle import STORED, JobState, Status, Verb
+from kairos.logger import Logger
+from kairos.store.async_store import AsyncStore
+from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
+from kairos.store.query import Operation as Steps
+from kairos.store.query import Row
+from kairos.worker.blockers import describe, find_blockers
 from kairos.worker.claim import Claim
-from kairos.worker.commit import commit, open_keys, settle_all
+from kairos.worker.commit import (
+    Answers,
+    Unlocked,
+    commit,
+    commit_unlocked,
+    lock_query,
+    open_keys,
+    settle_all,
+)
 from kairos.worker.leases import Leases
-from kairos.worker.lines import Line
-from kairos.worker.logs import Log
+from kairos.worker.log_buffer import Line
+from kairos.worker.log_writer import LogWriter
 from kairos.worker.loop import Loop
-from kairos.worker.scribe import Scribe
-from kairos.worker.settle import Settlement, failure
+from kairos.worker.settle import Settlement, lost_connection, set_aside
 from kairos.worker.transaction import StepTransaction
 
-log = Log("kairos.worker")
+log = Logger("kairos.worker")
+jobs_log = Logger("kairos.jobs")  # a line for each job, on in `kairos dev` and with --log-level debug
 
 MAX_BATCH = 500
+# A commit without an answer for so long has stalled: claiming more would only hoard it.
+STALLED_AFTER = 1.0
+# How often outcomes whose rows are locked are tried again, from the first time to the last.
+_FIRST_RETRY, _LAST_RETRY = 0.05, 1.0
+# How long they are blocked before the session that blocks them is looked up, and how often it is looked up again.
+NAME_BLOCKER_AFTER, _NAME_BLOCKER_EVERY = 2.0, 10.0
+# How long the commit of a step's own transaction waits for the row of its job: its writes cannot be kept aside.
+_OWN_LOCK_WAIT = "5s"
+_JOB = attrgetter("claim.id")
 _EXECUTING, _RUNNABLE = STORED[JobState.RUNNING], STORED[JobState.PENDING]
 
 
 class Flusher(Loop):
-    """One commit at a time, of all there is: no timer, and no wait when there is little."""
+    """One commit at a time, of everything submitted: no timer, and no wait when there is little.
+
+    Outcomes whose rows another session has locked are set aside as blocked, and tried again apart from the others.
+    """
 
     name = "flusher"
 
@@ -40,11 +65,18 @@ class Flusher(Loop):
         leases: Leases,
         go_on: Callable[[Claim], None],
         settled: Callable[[bool], None],
-        scribe: Scribe | None = None,
+        log_writer: LogWriter | None = None,
+        in_doubt: Callable[[], None] = lambda: None,
     ) -> None:
+        """`go_on` gets a claim that a run-ahead keeps; `settled` is told after each commit whether jobs may be due.
+
+        `in_doubt` is called when the answer to a commit may have been lost.
+        """
         super().__init__()
-        self._scribe = scribe
-        self._held = 0  # outcomes of jobs whose lines are not written yet
+        self._in_doubt = in_doubt
+        self._log_writer = log_writer
+        # Jobs with an outcome whose log lines are not written yet, and since when.
+        self._held: dict[int, float] = {}
         self._store = store
         self._worker = worker
         self._leases = leases
@@ -53,112 +85,208 @@ class Flusher(Loop):
         self._waiting: list[Settlement] = []
         self._under_way: list[Settlement] = []
         self._singly = 0  # how many to send one at a time, after a batch was refused
-        self._sent_before = False  # whether what is under way may have been committed without our knowing
         self._busy = False
+        self._commit_began: float | None = None
+        self._blocked: list[Settlement] = []
+        self._blocked_since = self._retry_at = self._retry_in = 0.0
+        self._blocker: str | None = None
+        self._blocker_named_at = 0.0
         self.committed = 0
         self.stale = 0
 
     def submit(self, settlement: Settlement) -> None:
-        """Take an outcome. What its step said is written first: the commit ends the lease that fences it."""
-        if self._scribe is not None and self._scribe.owes(settlement.claim.id):
-            self._held += 1
-            self._scribe.before(settlement.claim.id, partial(self._let_go, settlement))
+        """Take an outcome. The log lines of its step are written first: the commit ends the lease that fences them."""
+        if self._log_writer is not None and self._log_writer.has_lines(settlement.claim.id):
+            self._held[settlement.claim.id] = time.monotonic()
+            claim = settlement.claim
+            self._log_writer.commit_after_lines(claim.id, claim.lease, partial(self._let_go, settlement))
             return
         self._waiting.append(settlement)
         if not self._under_way:
             self.wake()
 
-    def _let_go(self, settlement: Settlement) -> None:
-        self._held -= 1
+    def _let_go(self, settlement: Settlement, lines_are_stored: bool) -> None:
+        """Commit an outcome after its log lines. If these were refused, the lease was lost, and so is the outcome.
+
+        Its token alone would not tell: Postgres forgets a claim in a crash or a failover, and when this worker claims
+        the job again, the new claim has the same token.
+        """
+        self._held.pop(settlement.claim.id, None)
+        if not lines_are_stored:
+            self._note_stale([settlement])
+            self._leases.drop(settlement.claim)
+            self._settled(False)
+            return
         self._waiting.append(settlement)
         if not self._under_way:
             self.wake()
 
-    async def drained(self) -> bool:
+    @property
+    def backlog(self) -> int:
+        """How many outcomes are not committed yet."""
+        return len(self._waiting) + len(self._under_way) + len(self._blocked) + len(self._held)
+
+    @property
+    def stalled(self) -> bool:
+        """Whether Postgres has owed the answer to a commit for longer than a commit takes."""
+        return self._commit_began is not None and time.monotonic() - self._commit_began > STALLED_AFTER
+
+    @property
+    def blocked_by(self) -> str | None:
+        """Which session keeps outcomes from being committed; None if none has for long."""
+        if self._blocked_job() is None:
+            self._blocker = None
+        elif self._blocker is None:
+            self.wake()  # to look it up
+        return self._blocker
+
+    async def drained(self) -> None:
         """Wait until everything submitted is committed or refused; a database that is away is waited for."""
-        for look in count():
-            if not (self._waiting or self._under_way or self._busy or self._held):
+        for turn in count():
+            if not (self._busy or self.backlog):
                 break
-            if look % 50 == 0:
+            if turn % 50 == 0:
                 self.wake()  # also out of a backoff, but not in a storm
-                if self._scribe is not None:
-                    self._scribe.wake()
+                if self._log_writer is not None:
+                    self._log_writer.wake()
             await asyncio.sleep(0.005)
-        return True
+
+    def failed(self, error: BaseException) -> None:
+        self._in_doubt()
 
     async def tick(self) -> float:
         if not self._under_way:
             self._take_batch()
-        if not self._under_way:
-            return 3600.0
+        if self._under_way:
+            await self._commit_batch()
+        if self._blocked and time.monotonic() >= self._retry_at:
+            await self._retry_blocked()
+        await self._name_blocker()
+        if self._waiting or self._under_way:
+            return 0.0
+        return max(0.001, self._retry_at - time.monotonic()) if self._blocked else 3600.0
+
+    async def _commit_batch(self) -> None:
+        self._commit_began = time.monotonic()
         try:
-            rows = await commit(self._store, self._worker, self._under_way)
+            done = Unlocked(await commit(self._store, self._worker, self._under_way))
+        except LOCKED:
+            done = await commit_unlocked(self._store, self._worker, self._under_way)
         except PASSING:
-            self._sent_before = True
+            for each in self._under_way:
+                each.in_doubt = True
             raise
         except REFUSED as error:
             self._refused(error)
-            return 0.0
+            return
+        finally:
+            self._commit_began = None
         # From here on it is never sent again, whatever happens next: the claims of a run-ahead move on.
         batch, self._under_way = self._under_way, []
-        again, self._sent_before = self._sent_before, False
-        await self._acknowledge(batch, rows, again)
-        return 0.0 if self._waiting else 3600.0
+        self._set_aside(done.busy)
+        self._send_singly(done.refused)
+        left = done.busy + done.refused
+        await self._acknowledge(_without(batch, left) if left else batch, done.answers)
+
+    def _send_singly(self, refused: list[Settlement]) -> None:
+        """Send each alone: what is refused then is that job's error."""
+        self._waiting[:0] = refused
+        self._singly += len(refused)
+
+    def _set_aside(self, busy: list[Settlement]) -> None:
+        if not busy:
+            return
+        now = time.monotonic()
+        if not self._blocked:
+            self._blocked_since, self._retry_in = now, _FIRST_RETRY
+            self._retry_at = now + self._retry_in
+        self._blocked += busy
+        log.warning("outcomes wait for rows that another session has locked", jobs=len(self._blocked))
+
+    async def _retry_blocked(self) -> None:
+        # At most a batch, and no job twice: of a lease that was lost and picked again, the older comes first.
+        batch = list({each.claim.id: each for each in reversed(self._blocked[:MAX_BATCH])}.values())
+        done = await commit_unlocked(self._store, self._worker, by_id(batch))
+        settled = _without(batch, done.busy + done.refused)
+        self._blocked = done.busy + _without(self._blocked, batch)
+        self._send_singly(done.refused)
+        self._retry_in = _FIRST_RETRY if settled else min(2 * self._retry_in, _LAST_RETRY)
+        self._retry_at = time.monotonic() + self._retry_in
+        if settled:
+            await self._acknowledge(settled, done.answers)
+
+    async def _name_blocker(self) -> None:
+        """Find out which session has the locks: the worker's row says so, and an alarm repeats it."""
+        now, job = time.monotonic(), self._blocked_job()
+        if job is None or (self._blocker is not None and now - self._blocker_named_at < _NAME_BLOCKER_EVERY):
+            return
+        if found := await find_blockers(self._store, job):
+            self._blocker_named_at = now
+            self._blocker = f"job {job} is locked by {describe(found)}"
+
+    def _blocked_job(self) -> int | None:
+        """A job whose outcome, or whose log lines before it, have been blocked for long."""
+        long_ago = time.monotonic() - NAME_BLOCKER_AFTER
+        if self._blocked and self._blocked_since <= long_ago:
+            return self._blocked[0].claim.id
+        job = next(iter(self._held), None)  # the oldest
+        return job if job is not None and self._held[job] <= long_ago else None
 
     def _take_batch(self) -> None:
         """As many as fit, but no job twice: of a lease that was lost and picked again, the older goes alone."""
         size = 1 if self._singly else MAX_BATCH
         self._singly = max(0, self._singly - 1)
-        seen: set[int] = set()
-        for settlement in self._waiting[:size]:
-            if settlement.claim.id in seen:
-                break
-            seen.add(settlement.claim.id)
-        self._under_way, self._waiting = by_id(self._waiting[: len(seen)]), self._waiting[len(seen) :]
+        batch = self._waiting[:size]
+        if len({each.claim.id for each in batch}) < len(batch):
+            batch = _before_repetition(batch)
+        self._under_way, self._waiting = by_id(batch), self._waiting[len(batch) :]
 
     def _refused(self, error: BaseException) -> None:
         """One outcome that Postgres will not take must not keep the others from being committed."""
         log.error("a commit was refused", error=str(error), jobs=len(self._under_way))
         batch, self._under_way = self._under_way, []
         if len(batch) > 1:
-            self._waiting[:0] = batch
-            self._singly += len(batch)
+            self._send_singly(batch)
         elif batch[0].is_verdict:
             self._leases.drop(batch[0].claim)  # the reaper has the last word
         else:
-            verdict = failure(batch[0].claim, error)
+            verdict = set_aside(batch[0].claim, "its outcome cannot be stored", error)
             verdict.is_verdict = True
             self._under_way = [verdict]
 
-    async def _acknowledge(
-        self, batch: list[Settlement], rows: Sequence[Row], sent_before: bool = False
-    ) -> None:
-        by_id = {row["id"]: row for row in rows}
-        if sent_before and len(rows) < len(batch):
-            # Most likely the first sending was committed and only its answer was lost. Where that was a
-            # run-ahead, the row is ours still, and nobody runs it.
-            log.warning("a commit sent again found less to do", jobs=len(batch) - len(rows))
-            self.failed(TimeoutError("the answer to a commit was lost"))
-        keys = set()
+    async def _acknowledge(self, batch: list[Settlement], answers: Answers) -> None:
+        if len(answers) < len(batch):
+            self._note_stale([each for each in batch if each.claim.id not in answers])
+        self.committed += len(answers)
+        keys, more, drop = set(), False, self._leases.drop
+        if jobs_log.is_on(DEBUG):
+            _log_successes(batch, answers)
         for settlement in batch:
             claim = settlement.claim
-            row = by_id.get(claim.id)
-            if row is None:
-                if not sent_before:
-                    self.stale += 1
-                    log.warning("stale commit refused", job=claim.id, step=claim.step, verb=settlement.verb)
-            else:
-                self.committed += 1
+            row = answers.get(claim.id)
+            if row is not None:
                 if row["status"] == _EXECUTING:
                     self._run_ahead(settlement, row["lease"], row["picked"])
                     continue
-            self._leases.drop(claim)
+                more = more or row["status"] == _RUNNABLE
+            drop(claim)
             if claim.key is not None:
                 keys.add(claim.key)
+            more = more or _brings_work(settlement)
         if keys:
             await self._open(sorted(keys))
-        more = bool(keys) or any(row["status"] == _RUNNABLE for row in rows) or any(map(_brings_work, batch))
-        self._settled(more)
+        self._settled(more or bool(keys))
+
+    def _note_stale(self, stale: list[Settlement]) -> None:
+        for each in stale:
+            if not each.in_doubt:
+                self.stale += 1
+                log.warning("stale commit refused", job=each.claim.id, step=each.claim.step, verb=each.verb)
+        if doubtful := sum(each.in_doubt for each in stale):
+            # Most likely the first sending was committed and only its answer was lost. Where that was a
+            # run-ahead, the row is still ours and no lane runs it: the picker gives it back.
+            log.warning("a commit sent again found less to do", jobs=doubtful)
+            self._in_doubt()
 
     async def _open(self, keys: list[str]) -> None:
         self._busy = True
@@ -169,38 +297,41 @@ class Flusher(Loop):
         finally:
             self._busy = False
 
-    async def commit_own(self, settlement: Settlement, unit: StepTransaction) -> None:
+    async def commit_own(self, settlement: Settlement, transaction: StepTransaction) -> None:
         """Commit an outcome together with what its step wrote in `ctx.transaction()`.
 
-        Stale: what the step wrote is undone with it. In doubt (the connection broke while committing):
-        the row itself knows, and `release_unheld` gives it back if it is still ours.
+        Stale: what the step wrote is undone with it. In doubt (the connection broke while committing): the job
+        is released, which changes nothing if the commit was done.
         """
         job = settlement.claim.id
-        said = await self._scribe.lend(job) if self._scribe is not None and self._scribe.owes(job) else []
-        rows: Sequence[Row] = ()
+        lines = (
+            await self._log_writer.reserve(job)
+            if self._log_writer is not None and self._log_writer.has_lines(job)
+            else []
+        )
+        written: Answers = {}
         answers: list[Row] = []
         try:
-            rows = await unit.commit(lambda: self._with_lines(settlement, said, answers))
+            written = await transaction.commit(lambda: self._with_lines(settlement, lines, answers))
         except PASSING as error:
             log.warning("a commit is in doubt", job=settlement.claim.id, error=str(error))
-            self._leases.drop(settlement.claim)
-            self.failed(error)
+            back = lost_connection(settlement.claim, error)
+            back.in_doubt = True
+            self.submit(back)
             return
         finally:
-            if self._scribe is not None and said:
-                self._scribe.take_back(job, said, answers if rows else ())
-        await self._acknowledge([settlement], rows)
+            if self._log_writer is not None and lines:
+                self._log_writer.release(job, lines, answers if written else ())
+        await self._acknowledge([settlement], written)
 
     def _with_lines(
-        self, settlement: Settlement, said: Sequence[Line], answers: list[Row]
-    ) -> Steps[list[Row]]:
-        if self._scribe is not None and said:
-            # Lines never wait for a row that another has just now; here they must, or the commit ends their lease.
-            claim = settlement.claim
-            replies = [] if claim.reply_to is None else [claim.reply_to]
-            yield Query("lock_jobs", ([claim.id], [claim.lease], self._worker, replies))
-            answers += yield self._scribe.query(said)
-        return (yield from settle_all(self._worker, [settlement]))
+        self, settlement: Settlement, lines: Sequence[Line], answers: list[Row]
+    ) -> Steps[Answers]:
+        if self._log_writer is not None and lines:
+            # Log lines never wait for a row that another session has; here they must, or the commit ends their lease.
+            yield lock_query(self._worker, [settlement], _OWN_LOCK_WAIT)
+            answers += yield self._log_writer.query(lines)
+        return (yield from settle_all(self._worker, [settlement], _OWN_LOCK_WAIT))
 
     def _run_ahead(self, settlement: Settlement, lease: int, picked: int) -> None:
         claim = settlement.claim
@@ -211,7 +342,9 @@ class Flusher(Loop):
         claim.state = claim.state if settlement.state is None else settlement.state
         claim.attempt = 0
         claim.timed_out = ()
+        claim.suspect = False
         claim.inbox = tuple(signal for signal in claim.inbox if signal.id not in consumed)
+        claim.inbox_is_whole |= bool(consumed)  # what it took makes room for the rest
         claim.steps_ahead += 1
         claim.picked = picked
         claim.due = None
@@ -220,11 +353,32 @@ class Flusher(Loop):
 
 
 def by_id(batch: list[Settlement]) -> list[Settlement]:
-    """In the order in which everybody locks: one who cancels many may want the same rows."""
-    return sorted(batch, key=lambda settlement: settlement.claim.id)
+    """In the order in which every statement locks: a client that cancels many may want the same rows."""
+    return sorted(batch, key=_JOB)
+
+
+def _log_successes(batch: list[Settlement], answers: Answers) -> None:
+    for each in batch:
+        if each.status is Status.DONE and each.claim.id in answers:
+            jobs_log.debug("job succeeded", job=each.claim.id, action=each.claim.action)
+
+
+def _before_repetition(batch: list[Settlement]) -> list[Settlement]:
+    """The outcomes before the first that is of the same job as another before it."""
+    seen: set[int] = set()
+    for settlement in batch:
+        if settlement.claim.id in seen:
+            break
+        seen.add(settlement.claim.id)
+    return batch[: len(seen)]
 
 
 def _brings_work(settlement: Settlement) -> bool:
     """Whether other jobs, or its own after the recheck of its inbox, may be due by this commit."""
     waited = settlement.verb is Verb.AWAIT or settlement.claim.reply_to is not None
     return waited or bool(settlement.children)
+
+
+def _without(batch: list[Settlement], others: list[Settlement]) -> list[Settlement]:
+    left_out = {id(each) for each in others}
+    return [each for each in batch if id(each) not in left_out]

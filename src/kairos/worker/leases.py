@@ -1,4 +1,4 @@
-"""The leases a worker holds, in memory that its keeper reads too."""
+"""The leases that a worker holds, in memory that it shares with its keeper."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import mmap
 import os
 import struct
 import tempfile
+import time
 from collections import Counter
 
 from kairos.worker.claim import Claim
@@ -15,14 +16,20 @@ SLOT = struct.Struct("qqq")
 
 class Leases:
     """A table of (id, lease, begun) slots. Writing one costs a store into shared memory, no message and no lock:
-    what the keeper reads half-written matches no row, and is read again at the next beat.
+    what the keeper reads half-written matches no row, and is read again at the next renewal.
+
+    The slot after the last belongs to the keeper: the times of its last renewal and its last check, in nanoseconds of
+    the monotonic clock, which all processes of a machine share.
     """
 
     def __init__(self, capacity: int) -> None:
-        self.fd = _anonymous_file(capacity * SLOT.size)
-        self._memory = mmap.mmap(self.fd, capacity * SLOT.size)
+        size = (capacity + 1) * SLOT.size
+        self.fd = _anonymous_file(size)
+        self._memory = mmap.mmap(self.fd, size)
+        self._keeper_slot = capacity * SLOT.size
         self._free = list(range(capacity - 1, -1, -1))
         self._slots: dict[int, tuple[int, int]] = {}
+        self._held_at: dict[int, int] = {}
         self._of_queue: Counter[str] = Counter()
 
     def hold(self, claim: Claim) -> None:
@@ -33,10 +40,25 @@ class Leases:
         else:
             place = known[0]
         self._slots[claim.id] = place, claim.lease
+        self._held_at[claim.id] = time.monotonic_ns()
         SLOT.pack_into(self._memory, place * SLOT.size, claim.id, claim.lease, 0)
 
+    def expired(self, seconds: float) -> list[tuple[int, int]]:
+        """Return the jobs and lease tokens that were not renewed for so many seconds."""
+        renewed_at, _ = self.keeper_times
+        limit = time.monotonic_ns() - round(seconds * 1e9)
+        if renewed_at > limit:
+            return []
+        return [(job, token) for job, (_, token) in self._slots.items() if self._held_at[job] <= limit]
+
+    @property
+    def keeper_times(self) -> tuple[int, int]:
+        """The times of the keeper's last renewal and last check."""
+        renewed_at, looked_at, _ = SLOT.unpack_from(self._memory, self._keeper_slot)
+        return renewed_at, looked_at
+
     def begin(self, claim: Claim) -> None:
-        """A step of it begins: from here on, losing this worker counts against the job."""
+        """Mark that a step of the job has started: losing the worker now counts as a reap of the job."""
         if self.holds(claim):
             SLOT.pack_into(self._memory, self._slots[claim.id][0] * SLOT.size, claim.id, claim.lease, 1)
 
@@ -45,15 +67,16 @@ class Leases:
         return known is not None and known[1] == claim.lease
 
     def drop(self, claim: Claim) -> None:
-        """Forget a lease; a younger one of the same job stays."""
+        """Remove a lease; a newer one of the same job stays."""
         if self.holds(claim):
             place, _ = self._slots.pop(claim.id)
+            del self._held_at[claim.id]
             self._of_queue[claim.queue] -= 1
             SLOT.pack_into(self._memory, place * SLOT.size, 0, 0, 0)
             self._free.append(place)
 
     def held_of(self, queue: str) -> int:
-        """How many jobs of a queue are this worker's: claimed, running or not yet committed."""
+        """Return how many jobs of a queue this worker holds: claimed, running or not yet committed."""
         return self._of_queue[queue]
 
     @property

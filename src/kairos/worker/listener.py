@@ -1,21 +1,27 @@
-"""Hints from Postgres: which queue has news, which job was asked to stop. Only ever hints over polling."""
+"""Receive Postgres notifications of new jobs and cancel requests. Polling works without them."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kairos.store.pool import AsyncStore, Connection
+from kairos.store.async_store import AsyncStore, Connection
+from kairos.store.driver_errors import UNAVAILABLE
 from kairos.store.query import Query
 from kairos.worker.loop import Loop
 
 # No queue has this name: it may not contain a control character.
 _TEST = "\x01"
+# Seconds. Nothing is lost while a connection is dead: jobs are found by polling.
+_PING_INTERVAL = 15.0
+_LONGEST_ID = 19  # digits of a bigint
 
 
 class Listener(Loop):
-    """One connection that LISTENs, pinged so that a half-open one does not look healthy for ever."""
+    """Listen on one connection, and ping it, so that a half-open connection is noticed.
+
+    A notification is only a hint to read the tables: every client of the database can send one.
+    """
 
     name = "listener"
 
@@ -30,26 +36,30 @@ class Listener(Loop):
         self._on_queue = on_queue
         self._on_cancel = on_cancel
         self._connection: Connection | None = None
-        self._hears = False
+        self._is_receiving = False
 
     @property
-    def hears(self) -> bool:
-        """Whether it is connected, and heard us say something since it is."""
-        return self._hears and self._connection is not None and not self._connection.is_closed()
+    def is_connected(self) -> bool:
+        """Whether the connection is open; behind a pooler it may be, and receive nothing."""
+        return self._connection is not None and not self._connection.is_closed()
+
+    @property
+    def is_receiving(self) -> bool:
+        """Whether the connection is open and has received a notification."""
+        return self._is_receiving and self.is_connected
 
     async def tick(self) -> float:
         if self._connection is None or self._connection.is_closed():
             self._connection = await self._store.connect(self._store.settings.direct_url)
-            await self._connection.add_listener("kairos", self._heard_queue)
-            await self._connection.add_listener("kairos_cancel", self._heard_cancel)
-            self._hears = False
-            # Said on another connection: behind a pooler LISTEN succeeds, and nothing is ever heard.
+            await self._connection.add_listener("kairos", self._on_queue_notified)
+            await self._connection.add_listener("kairos_cancel", self._on_cancel_notified)
+            self._is_receiving = False
+            # Sent on another connection: behind a pooler LISTEN succeeds, and nothing ever arrives.
             await self._store.run(Query("notify_queues", ([_TEST],)))
-            for news in set(self._on_queue.values()):
-                news()  # whatever was said while nobody listened
-        async with asyncio.timeout(5):
-            await self._connection.fetchval("select 1")
-        return 15.0
+            for wake in set(self._on_queue.values()):
+                wake()  # a notification may have been missed
+        await self._connection.fetchval("select 1", timeout=self._store.statement_timeout)
+        return _PING_INTERVAL
 
     def failed(self, error: BaseException) -> None:
         if self._connection is not None:
@@ -58,13 +68,16 @@ class Listener(Loop):
 
     async def close(self) -> None:
         if self._connection is not None:
-            await self._connection.close(timeout=2)
+            try:
+                await self._connection.close(timeout=2)
+            except UNAVAILABLE:
+                self._connection.terminate()  # its server does not answer
 
-    def _heard_queue(self, _connection: Any, _pid: int, _channel: str, queue: str) -> None:
-        self._hears = True
+    def _on_queue_notified(self, _connection: Any, _pid: int, _channel: str, queue: str) -> None:
+        self._is_receiving = True
         if queue in self._on_queue:
             self._on_queue[queue]()
 
-    def _heard_cancel(self, _connection: Any, _pid: int, _channel: str, job_id: str) -> None:
-        if job_id.isdecimal():
+    def _on_cancel_notified(self, _connection: Any, _pid: int, _channel: str, job_id: str) -> None:
+        if job_id.isdecimal() and len(job_id) <= _LONGEST_ID:
             self._on_cancel(int(job_id))

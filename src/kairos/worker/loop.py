@@ -1,4 +1,4 @@
-"""A loop is written once; an actor writes `tick` and says how long to wait."""
+"""The base class of the worker's loops: a subclass implements `tick`, which returns how long to wait."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import asyncio
 import random
 from abc import ABC, abstractmethod
 
-from kairos.store.faults import PASSING
-from kairos.worker.logs import Log
+from kairos.logger import Logger
+from kairos.store.driver_errors import PASSING, REFUSED
+from kairos.worker.outage import Outage
 
-log = Log("kairos.worker")
+log = Logger("kairos.worker")
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0
 
 
 class Loop(ABC):
-    """Calls `tick` again and again; a lost database makes it back off with jitter, never end."""
+    """Call `tick` again and again; while the database is unavailable, back off with jitter instead of ending.
+
+    A statement that Postgres refuses is treated alike: one job may be the cause, and it would end every worker.
+    """
 
     name: str
 
@@ -23,13 +27,19 @@ class Loop(ABC):
         self._wake = asyncio.Event()
         self._failures = 0
         self._ticking = False
+        self.outage = Outage()  # replaced by the one that all loops of a worker share
+
+    @property
+    def failures(self) -> int:
+        """How many ticks in a row have failed."""
+        return self._failures
 
     @abstractmethod
     async def tick(self) -> float:
-        """Do what is due now and answer how many seconds to wait before the next time."""
+        """Do what is due now, and return how many seconds to wait before the next tick."""
 
     def wake(self) -> None:
-        """End the present wait at once."""
+        """Run the next tick at once."""
         self._wake.set()
 
     async def run(self) -> None:
@@ -47,7 +57,7 @@ class Loop(ABC):
                 continue
 
     async def at_rest(self) -> None:
-        """Wait for the end of the present tick."""
+        """Wait until the running tick has ended."""
         while self._ticking:
             await asyncio.sleep(0.005)
 
@@ -57,20 +67,28 @@ class Loop(ABC):
             wait = await self.tick()
         except PASSING as error:
             self._failures += 1
+            self.failed(error)
+            wait = self.outage.failed(self.name, error, backoff(self._failures), self.wake)
+        except REFUSED as error:
+            self._failures += 1
             wait = backoff(self._failures)
             self.failed(error)
-            log.warning("database unavailable", loop=self.name, error=str(error), retry_in=round(wait, 2))
+            log.error(
+                "Postgres refused a statement", loop=self.name, error=str(error), retry_in=round(wait, 2)
+            )
         else:
-            self._failures = 0
+            if self._failures:
+                self._failures = 0
+                self.outage.recovered(self.name)
         finally:
             self._ticking = False
         return wait
 
     def failed(self, error: BaseException) -> None:  # noqa: B027 (most loops have nothing to add)
-        """Called when a tick failed because the database was away."""
+        """React to a failed tick, after an outage or a refused statement."""
 
 
 def backoff(failures: int) -> float:
-    """Full jitter: a restarted Postgres is not met by everyone at once."""
+    """Return a delay with full jitter, so that loops do not return to a restarted Postgres all at once."""
     ceiling = min(_FIRST_PAUSE * 2 ** min(failures, 20), _LONGEST_PAUSE)
     return random.uniform(_FIRST_PAUSE / 2, ceiling)  # noqa: S311 (no secret)

@@ -1,32 +1,54 @@
-"""Claims jobs: queue by queue, as many as the lanes can use soon, and no more."""
+"""Claims jobs: queue by queue, as many as the lanes can start soon, and no more."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 
-from kairos.store.pool import AsyncStore, Connection
+from kairos.fsm.lifecycle import Verb
+from kairos.logger import Logger
+from kairos.store.async_store import AsyncStore, Connection
+from kairos.store.driver_errors import PASSING, REFUSED
 from kairos.store.query import Query, Row
 from kairos.worker.claim import Claim, read_claims
 from kairos.worker.executor import Executor
 from kairos.worker.leases import Leases
-from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
+from kairos.worker.pace import Pace
+from kairos.worker.pick_bounds import HORIZON, PickBounds
+from kairos.worker.poison_jobs import isolate_first_job
+from kairos.worker.settle import release
 
-log = Log("kairos.worker")
+log = Logger("kairos.worker")
 
-MAX_BATCH = 200
+# A statement that changes jobs costs half a millisecond before its first row: it opens 25 indexes, and reads checks and
+# triggers (decision 0079).
+MAX_BATCH = 400
+# The next batch is claimed while the lanes run the last if there is room for so many.
+_LEAST_BATCH = 100
 # How far ahead of the lanes to claim: what they will get through in this time, so slow jobs are never hoarded.
-_AHEAD_SECONDS = 0.03
+_AHEAD_SECONDS = 0.04
+# How long a claim may wait for a lane before it is given back, for a worker with a free one.
+_UNBEGUN_SECONDS = 1.0
+# How long the lock of a queue or a key may be taken before the session that has it is looked at.
+_LOCKED_SECONDS = 1.0
+# So many outcomes may wait for their commit, besides those of the lanes, before nothing more is claimed.
+_MOST_UNCOMMITTED = 1000
+# How many picks of one queue may follow each other before the other queues have their turn.
+_IN_A_ROW = 4
+# For how long a queue counts as shared after a job was met there that this worker does not know.
+_SHARED_SECONDS = 5.0
 _NOW = timedelta(0)
 
 
 class Picker(Loop):
-    """`poll` is the floor under lost hints: no job waits longer than that to be looked at.
+    """The loop that claims due jobs and gives them to the lanes.
 
-    Queues that `seldom` have anything are picked from only where they are known to have something.
+    A job whose notification was lost is found within `poll` seconds. `seldom` queues are picked from only when
+    `next_due` reports something due.
     """
 
     name = "picker"
@@ -42,8 +64,30 @@ class Picker(Loop):
         lease: timedelta,
         poll: float,
         seldom: Collection[str] = (),
+        backlog: Callable[[], int] = lambda: 0,
+        stalled: Callable[[], bool] = lambda: False,
+        known: Collection[tuple[str, int]] | None = None,
+        met_unknown: Callable[[str, int], None] = lambda action, version: None,
+        avoided: Callable[[str | None], str | None] = lambda queue: None,
     ) -> None:
+        """`known` are the actions and versions to pick, all if None; `met_unknown` is told of others in the queues.
+
+        `avoided(queue)` returns, as JSON for the pick, the arguments this code knows of machines whose jobs lately had
+        unknown ones: such jobs are left to other workers. While `stalled()`, or with too large a `backlog()` of
+        uncommitted outcomes, nothing is claimed.
+        """
         super().__init__()
+        self._known = None if known is None else frozenset(known)
+        self._actions = None if known is None else [action for action, _ in known]
+        self._versions = None if known is None else [version for _, version in known]
+        self._met_unknown = met_unknown
+        self._avoided = avoided
+        self._shared: dict[
+            str, float
+        ] = {}  # queues with jobs of others: until when that is taken for granted
+        self._bounds: dict[str, PickBounds] = {}
+        self._backlog = backlog
+        self._stalled = stalled
         self._seldom = frozenset(seldom)
         self._seldom_due: frozenset[str] = frozenset()
         self._store = store
@@ -63,10 +107,41 @@ class Picker(Loop):
         self._look = True
         self._refreshed_at = -math.inf
         self._pace = Pace()
+        # Queues of which a pick was refused, and how many more picks take one job at a time.
+        self._singly: dict[str, int] = {}
+        self._met_lock = False
+        self._locked_since: float | None = None
+        # Queues that admitted nothing: until when not to ask again, unless fewer than so many of their jobs are held.
+        self._at_limit: dict[str, tuple[float, int]] = {}
         self.stopped = False
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the last tick found no room, in the worker or in one of its queues; the next commit then wakes it."""
+        return self._full
+
+    @property
+    def queues_at_limit(self) -> Collection[str]:
+        """The queues whose limit admitted no job lately."""
+        return self._at_limit.keys()
+
+    @property
+    def bounds(self) -> dict[str, PickBounds]:
+        """The pick bounds of each queue that had a full pick; they are in use only while `seconds_left` is positive."""
+        return self._bounds
+
+    @property
+    def pace(self) -> Pace:
+        """How fast this worker gets through its jobs."""
+        return self._pace
+
     def failed(self, error: BaseException) -> None:
-        # The answer to a pick may have been lost on the way: what it claimed must be given back.
+        self.doubt_claims()
+
+    def doubt_claims(self) -> None:
+        """The answer to a pick or a commit may have been lost: jobs leased to this worker that it does not hold
+        are released before the next pick.
+        """
         self._in_doubt = True
 
     def look(self) -> None:
@@ -76,7 +151,7 @@ class Picker(Loop):
 
     def settled(self, more: bool) -> None:
         """A commit made room, and perhaps (`more`) put jobs back into their queues."""
-        if more or self._full:
+        if more or self._full or self._at_limit:
             self.look()
 
     async def tick(self) -> float:
@@ -86,9 +161,11 @@ class Picker(Loop):
         if self._in_doubt:
             await self._release_unheld()
         self._pace.measure(self._executor.finished)
+        if self._executor.give_back(_UNBEGUN_SECONDS):
+            self._pace.reset()
         self._full = self._total_room() <= 0
         if self._full:
-            return self._poll  # the next commit wakes us
+            return min(self._poll, _UNBEGUN_SECONDS)  # the next commit wakes us
         hinted, self._look = self._look, False
         self._wait = self._poll
         if not hinted:
@@ -104,29 +181,164 @@ class Picker(Loop):
             room = self._room(queue)
             if room <= 0:
                 self._full = True
-            elif await self.pick(queue, room):
+            elif self._is_at_limit(queue):
+                continue
+            elif await self.pick_in_a_row(queue, room):
                 self._look = True
                 self._order.remove(queue)  # the others have their turn first
                 self._order.append(queue)
+        await self._end_frozen_pickers()
         if self._look:
             return 0.0
+        if bounds := [each.seconds_left for each in self._bounds.values() if each.seconds_left > 0]:
+            return min(self._wait, *bounds)  # to look when the next job is due costs as much as a whole pick
         return min(self._wait, await self._next_due() if hinted else self._nap)
+
+    def _is_at_limit(self, queue: str) -> bool:
+        """Whether a limit admitted nothing lately, and no job of the queue that this worker held has ended since."""
+        until, held = self._at_limit.get(queue, (-math.inf, 0))
+        wait = until - time.monotonic()
+        if wait <= 0 or self._leases.held_of(queue) < held:
+            self._at_limit.pop(queue, None)
+            return False
+        self._wait = min(self._wait, wait)
+        return True
+
+    async def _end_frozen_pickers(self) -> None:
+        """A lock that stays taken belongs to a worker that froze inside its pick: end its session."""
+        now = time.monotonic()
+        if not self._met_lock:
+            self._locked_since = None
+        elif self._locked_since is None:
+            self._locked_since = now
+        elif now - self._locked_since >= _LOCKED_SECONDS:
+            self._locked_since = now
+            for row in await self._store.run(Query("end_frozen_pickers")):
+                log.error("ended the session of a frozen worker", pid=row["pid"])
+        self._met_lock = False
 
     async def pick(self, queue: str, room: int) -> bool:
         """Claim up to `room` jobs; answers whether there may be more."""
+        singly = self._singly.get(queue, 0)
+        try:
+            claims, met = await self._claim(queue, 1 if singly else room)
+        except PASSING:
+            raise
+        except REFUSED as error:
+            return await self._refused(queue, room, error)
+        if singly:
+            self._singly[queue] = singly - 1
+        self._hand_over(claims)
+        return met >= (1 if singly else room)
+
+    async def _refused(self, queue: str, room: int, error: BaseException) -> bool:
+        """Postgres refuses to pick: for one job at a time it shows at which, and that one is taken out of the line."""
+        log.error("a pick was refused", queue=queue, error=str(error))
+        if not self._singly.get(queue):
+            self._singly[queue] = room
+            return True
+        settlement = await isolate_first_job(self._store, self._worker, queue, self._lease)
+        if settlement is None:
+            return False  # at the next poll
+        log.error("a job is taken out of its queue", job=settlement.claim.id, verb=settlement.verb)
+        self._leases.hold(settlement.claim)
+        self._executor.settle(settlement)
+        return settlement.verb is not Verb.RELEASE
+
+    async def _claim(self, queue: str, room: int) -> tuple[list[Claim], int]:
+        """The jobs claimed, and how many were met: those that wait for their key too."""
         if queue in self._limited:
             claims, met = await self._pick_limited(queue, room)
         else:
-            rows = await self._store.run_hastily(self._query(queue, room, admitted=False))
-            claims = list(read_claims(queue, rows))
-            candidates = [row for row in rows if not row["claimed"]]
-            met = len(rows)
-            if candidates:
-                claims += await self._pick_keyed(queue, candidates)
+            rows = await self._fetch(queue, room)
+            claims, met = await self._read(queue, rows), len(rows)
+        return claims, met
+
+    async def pick_in_a_row(self, queue: str, room: int) -> bool:
+        """`pick`, again and again while there is more and room for it."""
+        if queue in self._limited or self._singly.get(queue):
+            return await self.pick(queue, room)
+        try:
+            return await self._pick_while_there_is_more(queue, room)
+        except PASSING:
+            raise
+        except REFUSED as error:
+            return await self._refused(queue, room, error)
+
+    async def _pick_while_there_is_more(self, queue: str, room: int) -> bool:
+        """Postgres looks for the next jobs while the lanes run the last."""
+        rows = await self._fetch(queue, room)
+        for _ in range(_IN_A_ROW):
+            claims, more = await self._read(queue, rows), len(rows) >= room
+            self._pace.measure(self._executor.finished)
+            room = self._room(queue) - len(claims)
+            if not more or room < _LEAST_BATCH or self.stopped:
+                self._hand_over(claims)
+                return more
+            # Sent before the lanes begin.
+            fetching = asyncio.get_running_loop().create_task(self._fetch(queue, room))
+            self._hand_over(claims)
+            rows = await fetching
+        self._hand_over(await self._read(queue, rows))
+        return len(rows) >= room
+
+    def _hand_over(self, claims: list[Claim]) -> None:
         for claim in claims:
+            if self._leases.holds(claim):
+                # Postgres forgot the claim of a job that still runs here, in a crash or a failover. The token would
+                # not tell the two apart: given back, the job gets another one with its next claim.
+                self._executor.settle(
+                    release(claim, "its worker had already claimed it when Postgres forgot the claim")
+                )
+                continue
             self._leases.hold(claim)
             self._executor.add(claim)
-        return met >= room
+
+    async def _fetch(self, queue: str, room: int) -> Sequence[Row]:
+        """The rows of one pick of a queue without limits."""
+        bounds = self._bounds.get(queue)
+        if bounds is not None and bounds.seconds_left > 0 and self._avoided(queue) is None:
+            limits = (bounds.priorities, bounds.since)
+            return await self._run_pick("pick_jobs_from", queue, room, limits)
+        if self._is_shared(queue):
+            return await self._run_pick("pick_known_jobs", queue, room)
+        began = time.monotonic()
+        rows = await self._run_pick("pick_jobs", queue, room)
+        bounds = self._bounds.setdefault(queue, PickBounds())
+        if bounds.record_full_pick(time.monotonic() - began, len(rows)):
+            bounds.learn(await self._store.run(Query("read_pick_bounds", (queue, HORIZON))))
+        return rows
+
+    async def _run_pick(
+        self, name: str, queue: str, room: int, more: tuple[object, ...] = ()
+    ) -> Sequence[Row]:
+        return await self._store.run_without_fsync(
+            self._query(queue, room, admitted=False, name=name, more=more)
+        )
+
+    async def _read(self, queue: str, rows: Sequence[Row]) -> list[Claim]:
+        """The claims of a pick, with those of its candidates that get their key."""
+        claims = list(read_claims(queue, rows))
+        if len(claims) < len(rows) and (candidates := self._candidates(queue, rows)):
+            claims += await self._pick_keyed(queue, candidates)
+        return claims
+
+    def _candidates(self, queue: str, rows: Sequence[Row]) -> list[Row]:
+        """The rows that were not claimed, less those of actions that this worker does not know."""
+        rest = [row for row in rows if row["lease"] is None]
+        if self._known is None:
+            return rest
+        pairs = {(row["fsm"], row["fsm_version"]) for row in rest} - self._known
+        if not pairs:
+            return rest
+        self._shared[queue] = time.monotonic() + _SHARED_SECONDS
+        self._look = True  # once more, for what lies behind them
+        for action, version in sorted(pairs):
+            self._met_unknown(action, version)
+        return [row for row in rest if (row["fsm"], row["fsm_version"]) not in pairs]
+
+    def _is_shared(self, queue: str) -> bool:
+        return self._shared.get(queue, -math.inf) > time.monotonic() or self._avoided(queue) is not None
 
     async def _pick_keyed(self, queue: str, candidates: Sequence[Row]) -> list[Claim]:
         async with self._store.transaction() as connection:
@@ -137,7 +349,8 @@ class Picker(Loop):
     ) -> list[Claim]:
         wanted = sorted({row["partition_key"] for row in candidates})
         # Locked by one statement and looked at by the next, whose snapshot is younger than the lock.
-        locked = {row["key"] for row in await self._store.on(connection, Query("lock_keys", (wanted,)))}
+        locked = {row["key"] for row in await self._store.on(connection, Query("try_lock_keys", (wanted,)))}
+        self._met_lock |= len(locked) < len(wanted)
         candidates = [row for row in candidates if row["partition_key"] in locked]
         if candidates and queue in self._key_limited:
             candidates = await self._admit_keys(connection, queue, sorted(locked), candidates)
@@ -151,7 +364,7 @@ class Picker(Loop):
         claims = list(read_claims(queue, rows))
         if claims and queue in self._key_limited:
             spent = [claim.key for claim in claims]
-            await self._store.on(connection, Query("spend_keys", (spent, queue)))
+            await self._store.on(connection, Query("charge_key_rates", (spent, queue)))
         return claims
 
     async def _admit_keys(
@@ -173,26 +386,38 @@ class Picker(Loop):
     async def _pick_limited(self, queue: str, room: int) -> tuple[list[Claim], int]:
         """Under the queue's own lock: one picker at a time decides what its limits still admit."""
         async with self._store.transaction() as connection:
-            await self._store.on(connection, Query("lock_queue", (queue,)))
-            admission = await self._store.on(connection, Query("admit_queue", (queue, room)))
-            if not admission or not admission[0]["admitted"]:
-                if admission and admission[0]["wait"]:
-                    self._wait = min(self._wait, admission[0]["wait"].total_seconds())
+            if not await self._store.on(connection, Query("lock_queue", (queue,))):
+                self._met_lock = True
                 return [], 0
+            admission = await self._store.on(connection, Query("admit_queue", (queue, room)))
+            if not admission:
+                return [], 0  # paused
+            if not admission[0]["admitted"]:
+                # Until its rate admits one more; at its concurrency, until a job of it ends here, or the next poll.
+                wait = admission[0]["wait"].total_seconds() if admission[0]["wait"] else self._poll
+                self._wait = min(self._wait, wait)
+                self._at_limit[queue] = time.monotonic() + wait, self._leases.held_of(queue)
+                return [], 0
+            name = "pick_known_jobs" if self._is_shared(queue) else "pick_jobs"
             rows = await self._store.on(
-                connection, self._query(queue, admission[0]["admitted"], admitted=True)
+                connection, self._query(queue, admission[0]["admitted"], admitted=True, name=name)
             )
             claims = list(read_claims(queue, rows))
-            candidates = [row for row in rows if not row["claimed"]]
-            if candidates:
+            if len(claims) < len(rows) and (candidates := self._candidates(queue, rows)):
                 claims += await self._pick_keyed_on(connection, queue, candidates)
             if claims:
-                await self._store.on(connection, Query("spend_queue", (queue, len(claims))))
+                await self._store.on(connection, Query("charge_queue_rate", (queue, len(claims))))
             return claims, room if len(rows) >= admission[0]["admitted"] else 0
 
     async def refresh(self) -> Sequence[Row]:
-        """Learn what the settings of the queues are now, and when each has something."""
+        """Read which queues are limited or paused, and how long until each has a due job; return these rows."""
         rows = await self._store.run(Query("next_due", (self._order,)))
+        if shared := [queue for queue in self._order if self._is_shared(queue)]:
+            known = await self._store.run(
+                Query("next_known_due", (shared, self._actions, self._versions, self._avoided(None)))
+            )
+            waits = {row["name"]: row["wait"] for row in known}
+            rows = [{**row, "wait": waits.get(row["name"], row["wait"])} for row in rows]
         self._refreshed_at = time.monotonic()
         self._limited = {row["name"] for row in rows if row["limited"]}
         self._key_limited = {row["name"] for row in rows if row["key_limited"]}
@@ -211,7 +436,10 @@ class Picker(Loop):
         waits: list[float] = [
             row["wait"].total_seconds()
             for row in rows
-            if row["wait"] is not None and not row["paused"] and self._room(row["name"]) > 0
+            if row["wait"] is not None
+            and not row["paused"]
+            and self._room(row["name"]) > 0
+            and row["name"] not in self._at_limit
         ]
         # What is due now and was not picked waits for its key, a limit or another picker: a short pause, no spin.
         return max(0.02, min([self._poll, *waits]))
@@ -222,38 +450,26 @@ class Picker(Loop):
         if rows:
             log.warning("picks whose answer was lost are given back", jobs=len(rows))
 
-    def _query(self, queue: str, room: int, *, admitted: bool) -> Query:
-        return Query("pick_jobs", (queue, room, self._worker, self._lease, admitted))
+    def _query(
+        self, queue: str, room: int, *, admitted: bool, name: str = "pick_jobs", more: tuple[object, ...] = ()
+    ) -> Query:
+        known = (self._actions, self._versions)
+        if name == "pick_known_jobs":
+            more = (self._avoided(queue),)
+        return Query(name, (queue, room, self._worker, self._lease, admitted, *known, *more))
 
     def _total_room(self) -> int:
-        ahead = self._concurrency + min(MAX_BATCH, self._pace.within(_AHEAD_SECONDS))
-        return min(ahead - self._executor.load, MAX_BATCH, self._leases.room)
+        """How many more to claim: none while commits stall, and none past so many uncommitted outcomes."""
+        if self._stalled():
+            return 0
+        ahead = self._concurrency + min(2 * MAX_BATCH, self._pace.within(_AHEAD_SECONDS))
+        uncommitted = self._concurrency + _MOST_UNCOMMITTED - self._backlog()
+        return min(ahead - self._executor.load, uncommitted, MAX_BATCH, self._leases.room)
 
     def _room(self, queue: str) -> int:
         local = self._local[queue]
         room = self._total_room()
         return room if local is None else min(room, local - self._leases.held_of(queue))
-
-
-class Pace:
-    """How many jobs this worker gets through, as a moving average."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._at = clock()
-        self._finished = 0
-        self._rate = 0.0
-
-    def measure(self, finished: int) -> None:
-        now = self._clock()
-        elapsed = now - self._at
-        if elapsed < 0.005:
-            return
-        self._rate += 0.3 * ((finished - self._finished) / elapsed - self._rate)
-        self._at, self._finished = now, finished
-
-    def within(self, seconds: float) -> int:
-        return int(self._rate * seconds)
 
 
 def _names_due(rows: Sequence[Row]) -> list[str]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
-from kairos import codec
-from kairos.errors import BadOutcome, KairosError, UnknownStep
+from kairos import json_codec
+from kairos.errors import BadOutcome, InboxFull, JobSetAside, KairosError, UnknownStep
 from kairos.fsm.lifecycle import Status, Verb
 from kairos.machine.call import Call
 from kairos.machine.context import Context
 from kairos.machine.definition import Machine
+from kairos.machine.error_frame import own_frame
 from kairos.machine.outcome import OUTCOMES, UNCHANGED, Await, Done, Next, Outcome, Replay, Stop
 from kairos.worker.claim import Claim
+from kairos.worker.error_groups import fingerprint
 
 _AT_ONCE = timedelta(0)
 # After so many steps on one claim a job goes back to the line, so that others get their turn.
@@ -38,9 +41,25 @@ class Settlement:
     then: str | None = None
     ahead: bool = False
     progress: str | None = None
-    consumed: list[int] = field(default_factory=list)
-    children: list[Call] = field(default_factory=list)
+    consumed: Sequence[int] = ()
+    children: Sequence[Call] = ()
+    error_group: str | None = None  # set if the job fails by it
+    error_frame: str | None = None
+    keep_state: bool = False
     is_verdict: bool = False  # over an outcome that Postgres would not take
+    in_doubt: bool = False  # it, or what it takes back, was sent before and may have been committed
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a Done with nothing but its result, which finish_jobs commits."""
+        return (
+            self.verb is Verb.DONE
+            and self.error is None
+            and self.progress is None
+            and not self.consumed
+            and not self.children
+            and not self.keep_state
+        )
 
 
 def settle(
@@ -50,15 +69,22 @@ def settle(
     error: BaseException | None = None,
     ctx: Context[Any] | None = None,
 ) -> Settlement:
-    """What to commit for a step that `returned` something, or whose `error` was answered so.
+    """Return what to commit for a step that `returned` a value, or whose `error` was handled with it.
 
     Anything that breaks the contract becomes a named failure; nothing raises from here.
     """
     try:
-        settlement = _decide(claim, machine, _outcome(machine, claim, returned, error), error)
-        if ctx is not None:
+        if machine.plain and not machine.keep_states and error is None and not isinstance(returned, OUTCOMES):
+            value = None if returned is None else machine.dump_result(returned)
+            settlement = Settlement(claim, Verb.DONE, Status.DONE, result=value)
+        else:
+            settlement = _decide(claim, machine, _outcome(machine, claim, returned, error), error)
+            settlement.keep_state = machine.keep_states
+            if ctx is not None:
+                _check_progress(claim, settlement, ctx)
+        if ctx is not None and (ctx.taken or ctx.spawned or ctx.reported is not None):
             settlement.consumed = ctx.taken
-            settlement.progress = ctx.told
+            settlement.progress = ctx.reported
             if settlement.status is not Status.FAILED:
                 settlement.children = [_child(claim, call, reply) for call, reply in ctx.spawned]
     except Exception as broken:  # noqa: BLE001 (an outcome holds what users put there)
@@ -67,20 +93,32 @@ def settle(
 
 
 def failure(claim: Claim, error: BaseException) -> Settlement:
-    """The end of a job by an error nobody answered."""
-    return Settlement(claim, Verb.STOP, Status.FAILED, error_code=error_code(error), error=error_text(error))
+    """Return the failure of a job whose error no policy handled."""
+    code = error_code(error)
+    ended = Settlement(claim, Verb.STOP, Status.FAILED, error_code=code, error=error_text(error))
+    return _grouped(ended, code, error)
+
+
+def set_aside(claim: Claim, what: str, error: BaseException) -> Settlement:
+    """Return the failure of a job that Postgres refuses to read or write: every worker would get the same error."""
+    return failure(claim, JobSetAside(f"{what}: {error_text(error)}"))
 
 
 def release(claim: Claim, reason: str, delay: timedelta = _AT_ONCE) -> Settlement:
-    """Hand a job back without having run it; its attempt does not count."""
+    """Return a job to its queue without having run it; its attempt does not count."""
     return Settlement(claim, Verb.RELEASE, Status.RUNNABLE, delay=delay, error=reason)
 
 
+def lost_connection(claim: Claim, error: BaseException, delay: timedelta = _AT_ONCE) -> Settlement:
+    """Return a job to its queue because the connection of its transaction was lost; its attempt does not count."""
+    return release(claim, f"the connection of its transaction was lost: {error_text(error)}", delay)
+
+
 def cancelled(claim: Claim, ctx: Context[Any] | None = None) -> Settlement:
-    """The step honoured a cancel request."""
+    """Return the end of a job whose step stopped after a cancel request."""
     if ctx is None:
         return Settlement(claim, Verb.YIELD, Status.CANCELLED)
-    return Settlement(claim, Verb.YIELD, Status.CANCELLED, consumed=ctx.taken, progress=ctx.told)
+    return Settlement(claim, Verb.YIELD, Status.CANCELLED, consumed=ctx.taken, progress=ctx.reported)
 
 
 def error_code(error: BaseException) -> str:
@@ -88,13 +126,13 @@ def error_code(error: BaseException) -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """The error in words that can always be stored."""
+    """Return the class and message of an error as text that can always be stored."""
     try:
-        said = str(error)
+        message = str(error)
     except Exception as mute:  # noqa: BLE001 (a user's __str__ may do anything)
-        said = f"(its message cannot be read: {type(mute).__name__})"
+        message = f"(its message cannot be read: {type(mute).__name__})"
     name = type(error).__name__
-    return codec.printable(f"{name}: {said}" if said else name)
+    return json_codec.printable(f"{name}: {message}" if message else name)
 
 
 def _outcome(machine: Machine, claim: Claim, returned: Any, error: BaseException | None) -> Outcome:
@@ -105,8 +143,6 @@ def _outcome(machine: Machine, claim: Claim, returned: Any, error: BaseException
             f"The handle of {machine.name!r} answered with {type(returned).__name__}; "
             f"return Next, Replay, Await, Done or Stop. The error was {error_text(error)}"
         )
-    if machine.plain:
-        return Done(returned)
     raise BadOutcome(
         f"Step {claim.step!r} of {machine.name!r} returned {type(returned).__name__}; "
         "return Next, Replay, Await, Done or Stop."
@@ -114,11 +150,11 @@ def _outcome(machine: Machine, claim: Claim, returned: Any, error: BaseException
 
 
 def _decide(claim: Claim, machine: Machine, outcome: Outcome, error: BaseException | None) -> Settlement:
-    said = None if error is None else error_text(error)
+    message = None if error is None else error_text(error)
     match outcome:
         case Done(result):
-            value = None if result is None else codec.dumps(result, "result")
-            return Settlement(claim, Verb.DONE, Status.DONE, result=value, error=said)
+            value = None if result is None else machine.dump_result(result)
+            return Settlement(claim, Verb.DONE, Status.DONE, result=value, error=message)
         case Next(step, state):
             _check_step(machine, claim, step)
             return Settlement(
@@ -127,7 +163,7 @@ def _decide(claim: Claim, machine: Machine, outcome: Outcome, error: BaseExcepti
                 Status.RUNNABLE,
                 step=step,
                 state=_state(machine, state),
-                error=said,
+                error=message,
                 ahead=machine.run_ahead and claim.steps_ahead < MAX_STEPS_AHEAD,
             )
         case Replay(state):
@@ -138,7 +174,7 @@ def _decide(claim: Claim, machine: Machine, outcome: Outcome, error: BaseExcepti
                 state=_state(machine, state),
                 delay=outcome.wait,
                 error_code=None if error is None else error_code(error),
-                error=said,
+                error=message,
             )
         case Await(names, state, _, then):
             if then is not None:
@@ -151,19 +187,27 @@ def _decide(claim: Claim, machine: Machine, outcome: Outcome, error: BaseExcepti
                 awaits=names,
                 timeout=outcome.wait,
                 then=then,
-                error=said,
+                error=message,
             )
         case Stop(reason):
             code = "STOPPED" if error is None else error_code(error)
-            return Settlement(claim, Verb.STOP, Status.FAILED, error_code=code, error=_why(reason, said))
+            ended = Settlement(claim, Verb.STOP, Status.FAILED, error_code=code, error=_why(reason, message))
+            return _grouped(ended, code, error)
 
 
-def _why(reason: Any, said: str | None) -> str:
-    """The reason of a Stop, and the error it answers where that says more."""
-    given = codec.printable(str(reason))
-    if said is None or given == said:
+def _grouped(ended: Settlement, code: str, error: BaseException | None) -> Settlement:
+    """Return the failure of a job with the group of its error."""
+    place, ended.error_frame = ("", None) if error is None else own_frame(error)
+    ended.error_group = fingerprint(ended.claim.action, code, place)
+    return ended
+
+
+def _why(reason: Any, message: str | None) -> str:
+    """Return the reason of a Stop, with the error that led to it if that says more."""
+    given = json_codec.printable(str(reason))
+    if message is None or given == message:
         return given
-    return said if reason == Stop().reason else codec.printable(f"{given} (after {said})")
+    return message if reason == Stop().reason else json_codec.printable(f"{given} (after {message})")
 
 
 def _check_step(machine: Machine, claim: Claim, step: str, *, declared: bool = True) -> None:
@@ -176,6 +220,15 @@ def _check_step(machine: Machine, claim: Claim, step: str, *, declared: bool = T
         raise UnknownStep(
             f"Step {claim.step!r} of {machine.name!r} leads to {step!r}, but declares only "
             f"{', '.join(allowed) or 'none'}."
+        )
+
+
+def _check_progress(claim: Claim, settlement: Settlement, ctx: Context[Any]) -> None:
+    """Refuse a park that consumes nothing of an inbox too large to be shown whole: it would wake at once, for ever."""
+    if settlement.verb is Verb.AWAIT and not claim.inbox_is_whole and not ctx.taken:
+        raise InboxFull(
+            f"Step {claim.step!r} takes none of the {len(claim.inbox)} oldest signals of its inbox, which is too large "
+            f"to be shown whole, and awaits {', '.join(settlement.awaits)}: take signals in the order they come."
         )
 
 

@@ -1,44 +1,77 @@
-"""Ends what nobody else would: leases that expired, TTLs that closed, awaits whose deadline passed, keys on hold."""
+"""Act on deadlines: expired leases, closed TTLs, timed out awaits, held keys and due schedules."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from kairos.fsm.lifecycle import STORED, JobState
-from kairos.store.pool import AsyncStore
+from kairos.logger import Logger
+from kairos.store.async_store import AsyncStore
+from kairos.store.driver_errors import LOCKED
 from kairos.store.query import Query, Row
+from kairos.worker.blockers import find_blockers
 from kairos.worker.commit import open_keys
-from kairos.worker.logs import Log
 from kairos.worker.loop import Loop
 from kairos.worker.ticker import Ticker
+from kairos.worker.transaction import session_name
 
-log = Log("kairos.worker")
+log = Logger("kairos.worker")
 
 BATCH = 500
 _KEYS = 1000
 _NOW = timedelta(0)
+# How long a reap waits for a table lock.
+_LOCK_WAIT = "1s"
+# Seconds that the row of an expired lease may be locked before its blocker is searched, and how many rows at once.
+_LOCKED_AFTER = 0.5
+_LOCKED_AT_ONCE = 5
+_SOON = 0.1
 
 
 class Sweeper(Loop):
-    """A look at the agenda at least every `interval`, and at each deadline on it; a statement only for what is due."""
+    """Read the next deadlines at least every `interval`, and run a statement only for what is due.
+
+    If this loop got no answer from the database for longer than a heartbeat, the keepers of other workers got none
+    either: expired leases are then extended by a heartbeat instead of reaped.
+    """
 
     name = "sweeper"
 
     def __init__(
-        self, store: AsyncStore, worker: str, interval: float = 2.0, freed: Callable[[], None] = lambda: None
+        self,
+        store: AsyncStore,
+        worker: str,
+        interval: float = 2.0,
+        freed: Callable[[], None] = lambda: None,
+        lease: timedelta = timedelta(seconds=30),
     ) -> None:
         super().__init__()
         self._store = store
         self._worker = worker
         self._interval = interval
         self._freed = freed
+        self._heartbeat = lease / 3
         self._after_key = ""
         self._ticker = Ticker(store)
+        self._looked_at: float | None = None
+        self._stalled = False
+        # Expired leases whose rows are locked, and since when.
+        self._locked: dict[tuple[int, int], float] = {}
+        self._next_poll = interval
 
     async def tick(self) -> float:
-        agenda = (await self._store.run(Query("agenda")))[0]
-        if agenda["held"]:
+        deadlines = (await self._store.run(Query("next_deadlines")))[0]
+        now = time.monotonic()
+        longest = self._interval + self._heartbeat.total_seconds()
+        self._stalled |= self._looked_at is not None and now - self._looked_at > longest
+        self._looked_at = now
+        if deadlines["reap"] is None or deadlines["reap"] > _NOW:
+            self._stalled = False
+            self._locked.clear()
+        self._next_poll = self._interval
+        if deadlines["held"]:
             await self._open_held()
         full = False
         wait = self._interval
@@ -46,17 +79,17 @@ class Sweeper(Loop):
             ("reap", self._reap),
             ("expire", self._expire),
             ("timeout", self._time_out),
-            ("pay", self._open_paid),
+            ("pay", self._open_keys_within_rate),
             ("tick", self._fire),
         ):
-            until = agenda[name]
+            until = deadlines[name]
             if until is None:
                 continue
             if until <= _NOW:
                 full |= await sweep()
             else:
                 wait = min(wait, until.total_seconds())
-        return 0.0 if full else wait
+        return 0.0 if full else min(wait, self._next_poll)
 
     async def _fire(self) -> bool:
         full = await self._ticker.fire()
@@ -70,38 +103,86 @@ class Sweeper(Loop):
         return len(rows) == BATCH
 
     async def _reap(self) -> bool:
-        rows = await self._store.run(Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}")))
+        await self._extend()
+        try:
+            async with self._store.transaction() as connection:
+                await self._store.on(connection, Query("limit_lock_wait", (_LOCK_WAIT,)))
+                query = Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}"))
+                rows = await self._store.on(connection, query)
+        except LOCKED as error:
+            log.warning("the table of jobs is locked", error=str(error))
+            self._stalled = True
+            return False
         for row in rows:
             poisoned = row["status"] == STORED[JobState.FAILED]
             log.error("a job was lost too often" if poisoned else "a lease expired", job=row["id"])
-        await self._let_in(rows)
+        if rows:
+            schema = self._store.settings.schema
+            names = [session_name(row["id"], row["lease"], schema) for row in rows]
+            self._log_ended(await self._store.run(Query("end_step_sessions", (names,))))
+        await self._open_keys_of(rows)
+        if len(rows) < BATCH:
+            await self._free_locked()
         return len(rows) == BATCH
+
+    async def _extend(self) -> None:
+        """Extend expired leases that a lock or an outage kept from being renewed, before they are reaped."""
+        if not self._stalled and not self._locked:
+            return
+        jobs = None if self._stalled else [job for job, _ in self._locked]
+        rows = await self._store.run(Query("extend_leases", (self._heartbeat, jobs)))
+        self._stalled = False
+        if rows:
+            log.warning("leases that could not be renewed are extended", jobs=len(rows))
+
+    async def _free_locked(self) -> None:
+        """End the sessions of frozen workers that keep the rows of expired leases locked."""
+        rows = await self._store.run(Query("expired_leases", (BATCH,)))
+        now = time.monotonic()
+        self._locked = {
+            key: self._locked.get(key, now) for key in ((row["id"], row["lease"]) for row in rows)
+        }
+        if self._locked:
+            self._next_poll = _LOCKED_AFTER
+        overdue = [key for key, since in self._locked.items() if now - since >= _LOCKED_AFTER]
+        for key in overdue[:_LOCKED_AT_ONCE]:
+            frozen = [row for row in await find_blockers(self._store, key[0]) if row["frozen"]]
+            if frozen:
+                pids, began = [row["pid"] for row in frozen], [row["backend_start"] for row in frozen]
+                self._log_ended(await self._store.run(Query("end_sessions", (pids, began))))
+                self._locked.clear()  # a frozen holder gets no extension; the other rows are found again
+                self._next_poll = _SOON
+                return
+
+    def _log_ended(self, sessions: Sequence[Row]) -> None:
+        for row in sessions:
+            log.error("ended the session of a frozen worker", pid=row["pid"], session=row["application_name"])
 
     async def _expire(self) -> bool:
         rows = await self._store.run(Query("expire_jobs", (BATCH,)))
         for row in rows:
             log.warning("a job expired", job=row["id"])
-        await self._let_in(rows)
+        await self._open_keys_of(rows)
         return len(rows) == BATCH
 
-    async def _open_paid(self) -> bool:
-        """Keys that were over their rate and may start again."""
-        keys = [row["key"] for row in await self._store.run(Query("paid_keys", (_KEYS,)))]
+    async def _open_keys_within_rate(self) -> bool:
+        """Open the keys that were over their rate limit and may start jobs again."""
+        keys = [row["key"] for row in await self._store.run(Query("keys_within_rate", (_KEYS,)))]
         if keys:
             await open_keys(self._store, sorted(keys))
             self._freed()
         return len(keys) == _KEYS
 
-    async def _let_in(self, rows: Sequence[Row]) -> None:
-        """Jobs left their places: whoever is next in the lines of their keys may have its turn."""
+    async def _open_keys_of(self, rows: Sequence[Row]) -> None:
+        """Open the keys that these jobs held."""
         if keys := sorted({row["partition_key"] for row in rows if row["partition_key"] is not None}):
             await open_keys(self._store, keys)
         if rows:
             self._freed()
 
     async def _open_held(self) -> None:
-        """The floor under `open_keys`: keys that nobody would let in, some of the line a time, round and round."""
-        rows = await self._store.run(Query("held_keys", (self._after_key, _KEYS)))
+        """Open stuck keys, a portion at each tick: the safety net for an `open_keys` that a crash prevented."""
+        rows = await self._store.run(Query("find_stuck_keys", (self._after_key, _KEYS)))
         self._after_key = rows[-1]["key"] if rows else ""
         if keys := [row["key"] for row in rows if row["stuck"]]:
             await open_keys(self._store, keys)

@@ -1,34 +1,43 @@
-"""Fires schedules: any number of tickers, no leader, exactly one job per tick."""
+"""Fire schedules: any number of workers do so without a leader, with exactly one job per tick.
+
+A schedule fires by its stored plan; its sentence is compiled only if an older release saved it without one.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from kairos import codec
+from kairos import json_codec
 from kairos.errors import KairosError
-from kairos.schedule import Plan
-from kairos.schedule.policies import Decision, Policy, decide
-from kairos.store.columns import instants, microseconds, plain, texts
-from kairos.store.pool import AsyncStore, Connection
-from kairos.store.query import Query, Row
+from kairos.logger import Logger
+from kairos.operations.declared_schedules import ORPHANED
+from kairos.schedule import IntentError, Plan
+from kairos.schedule.parse import read_sentence
+from kairos.schedule.plan.stored import VERSION
+from kairos.schedule.tick_policy import Decision, TickPolicy, decide
+from kairos.store.array_literals import instants, microseconds, plain, texts
+from kairos.store.async_store import AsyncStore, Connection
+from kairos.store.query import Notify, Query, Row
 from kairos.worker.commit import open_keys
-from kairos.worker.logs import Log
 
-log = Log("kairos.worker")
+log = Logger("kairos.worker")
 
 BATCH = 500
-# After a long downtime a schedule's ticks are decided in portions, so that no transaction grows without bound.
+# After a long downtime the ticks of a schedule are decided in portions, so that a transaction stays small.
 MAX_TICKS = 1000
+# find_schedule_problems.sql knows this text.
+UNREADABLE = "its sentence cannot be read"
 _LONGEST_REASON = 500
 _MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What one schedule does this time: its decided ticks, and where it stands then."""
+class ScheduleTicks:
+    """The decisions on the due ticks of one schedule, and its cursor and next tick after them."""
 
     row: Row
     decisions: Sequence[Decision]
@@ -41,30 +50,33 @@ class Turn:
 
 
 class Ticker:
-    """One transaction locks what is due, decides, enqueues and moves on: all of it, or nothing.
+    """Lock the due schedules, decide on their ticks, enqueue jobs and advance the schedules, in one transaction.
 
-    It has no loop of its own: the next tick is one of the deadlines on the sweeper's agenda.
+    It has no loop of its own: the sweeper calls it when the next tick is due.
     """
 
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
-        calendars = store.settings.holidays
+        self._calendars = store.settings.holidays
+        self._planned = False
 
         @lru_cache(maxsize=20_000)
-        def plan_of(sentence: str) -> Plan:
-            """The plan of a stored sentence: every anchor in it is absolute, so it means today what it meant then."""
-            return Plan.of(sentence, calendars)
+        def read_plan(document: str) -> Plan:
+            return Plan.from_json(json.loads(document), self._calendars)
 
-        self._plan_of = plan_of
+        self._read_plan = read_plan
 
     async def fire(self) -> bool:
-        """Decide on what is due, up to a batch; answers whether there may be more."""
+        """Decide on the due ticks, up to a batch; return whether there may be more."""
+        if not self._planned:
+            await self._store_missing_plans()
+            self._planned = True
         async with self._store.transaction() as connection:
-            rows = await self._store.on(connection, Query("due_schedules", (BATCH,)))
-            turns = [turn for row in rows if (turn := await self._turn(connection, row)) is not None]
-            stopped = await self._cancel_live(connection, turns)
-            fired = await self._store.on(connection, fire_query(turns))
-            await self._store.on(connection, advance_query(turns))
+            rows = await self._store.on(connection, Query("lock_due_schedules", (BATCH, VERSION)))
+            batch = [ticks for row in rows if (ticks := await self._decide(connection, row)) is not None]
+            stopped = await self._cancel_live(connection, batch)
+            fired = await self._store.on(connection, fire_query(batch))
+            await self._store.on(connection, advance_query(batch))
         for row in fired:
             if row["reason"] is not None:
                 log.warning(
@@ -73,43 +85,69 @@ class Ticker:
                     tick_at=row["tick_at"],
                     reason=row["reason"],
                 )
-        await self._hint(fired, stopped)
-        return len(rows) == BATCH or any(len(turn.decisions) == MAX_TICKS for turn in turns)
+        await self._notify(fired, stopped)
+        return len(rows) == BATCH or any(len(ticks.decisions) == MAX_TICKS for ticks in batch)
 
-    async def _turn(self, connection: Connection, row: Row) -> Turn | None:
-        """A schedule that cannot be read here is paused for all to see; the others go on."""
+    async def _store_missing_plans(self) -> None:
+        """Compile and store the plans of schedules that an older release saved, whether they are due or not."""
+        after = ""
+        while rows := await self._store.run(Query("list_unplanned", (after, BATCH))):
+            for row in rows:
+                try:
+                    plan = read_sentence(row["sentence"], self._calendars)
+                except IntentError:
+                    continue  # `_decide` pauses it, with the reason, when it is due
+                await self._store.run(_save_plan(row, plan))
+            after = rows[-1]["name"]
+
+    async def _decide(self, connection: Connection, row: Row) -> ScheduleTicks | None:
+        """Decide on one schedule. If its code is gone or it cannot be evaluated it is paused; the others go on."""
+        if row["orphaned"]:
+            await self._pause(connection, row, ORPHANED)
+            return None
         try:
-            return take_turn(row, self._plan_of(row["sentence"]))
-        except Exception as error:  # noqa: BLE001 (whatever is wrong with one row, it is that row's)
+            return decide_ticks(row, await self._plan(connection, row))
+        except Exception as error:  # noqa: BLE001 (an error of one row must not stop the others)
             why = error.message if isinstance(error, KairosError) else f"{type(error).__name__}: {error}"
-            reason = f"its sentence cannot be read: {codec.printable(why, _LONGEST_REASON)}"
-            await self._store.on(connection, Query("pause_schedule", (row["name"], True, reason)))
-            log.error("a schedule is paused", schedule=row["name"], sentence=row["sentence"], reason=reason)
+            await self._pause(connection, row, f"{UNREADABLE}: {json_codec.printable(why, _LONGEST_REASON)}")
             return None
 
-    async def _cancel_live(self, connection: Connection, turns: Sequence[Turn]) -> list[Row]:
-        """In the order of ids over all schedules: the outcomes of these jobs may be on their way, in that order."""
+    async def _plan(self, connection: Connection, row: Row) -> Plan:
+        if row["plan"] is not None:
+            return self._read_plan(row["plan"])
+        plan = read_sentence(row["sentence"], self._calendars)
+        await self._store.on(connection, _save_plan(row, plan))
+        return plan
+
+    async def _pause(self, connection: Connection, row: Row, reason: str) -> None:
+        await self._store.on(connection, Query("pause_schedule", (row["name"], True, reason)))
+        log.error("a schedule is paused", schedule=row["name"], sentence=row["sentence"], reason=reason)
+
+    async def _cancel_live(self, connection: Connection, batch: Sequence[ScheduleTicks]) -> list[Row]:
+        """Cancel in the order of job ids over all schedules, the order in which outcomes are committed: no deadlock."""
         asked = sorted(
-            (job_id, f"a later tick of schedule {turn.row['name']}")
-            for turn in turns
-            if turn.row["overlap"] == "cancel" and turn.fired
-            for job_id in turn.row["live"]
+            (job_id, f"a later tick of schedule {ticks.row['name']}")
+            for ticks in batch
+            if ticks.row["overlap"] == "cancel" and ticks.fired
+            for job_id in ticks.row["live"]
         )
         queries = [Query("cancel_jobs", ([job_id], reason, "ticker")) for job_id, reason in asked]
         return [row for query in queries for row in await self._store.on(connection, query)]
 
-    async def _hint(self, fired: Sequence[Row], stopped: Sequence[Row]) -> None:
-        """What is committed, told to whom it concerns: NOTIFY in the transaction would make commits queue up."""
-        if running := [row["id"] for row in stopped if row["running"]]:
-            await self._store.run(Query("notify_cancel", (running,)))
-        if keys := sorted({row["leaves_line"] for row in stopped} - {None}):
+    async def _notify(self, fired: Sequence[Row], stopped: Sequence[Row]) -> None:
+        """After the commit: open the keys of cancelled jobs, and notify the workers."""
+        if keys := sorted({row["freed_key"] for row in stopped} - {None}):
             await open_keys(self._store, keys)
-        if queues := sorted({row["queue"] for row in fired} - {None}):
-            await self._store.run(Query("notify_queues", (queues,)))
+        self._store.outbox.add(
+            Notify(
+                queues={row["queue"] for row in fired} - {None},
+                cancelled=[row["id"] for row in stopped if row["running"]],
+            )
+        )
 
 
-def take_turn(row: Row, plan: Plan) -> Turn:
-    """The pure part: which ticks have come since the cursor, what each policy makes of them, what is next."""
+def decide_ticks(row: Row, plan: Plan) -> ScheduleTicks:
+    """Decide, without I/O, on the ticks that are due since the cursor, and find the next one."""
     now, ends_at = row["now"], row["ends_at"]
     after = row["cursor_at"]
     if row["starts_at"] is not None and row["starts_at"] > after:
@@ -125,7 +163,7 @@ def take_turn(row: Row, plan: Plan) -> Turn:
     decisions = (
         decide(
             row["name"],
-            Policy(row["overlap"], row["catch_up"], row["catch_up_within"], row["jitter"]),
+            TickPolicy(row["overlap"], row["catch_up"], row["catch_up_within"], row["jitter"]),
             due,
             now,
             running=bool(row["live"]),
@@ -139,11 +177,15 @@ def take_turn(row: Row, plan: Plan) -> Turn:
     spent = sum(1 for each in decisions if each.reason is None)
     if row["ticks_left"] is not None and row["ticks_left"] - spent <= 0:
         next_tick_at = None
-    return Turn(row, decisions, due[-1] if due else after, next_tick_at)
+    return ScheduleTicks(row, decisions, due[-1] if due else after, next_tick_at)
 
 
-def fire_query(turns: Sequence[Turn]) -> Query:
-    decided = [(turn.row, each) for turn in turns for each in turn.decisions]
+def _save_plan(row: Row, plan: Plan) -> Query:
+    return Query("save_plan", (row["name"], row["generation"], json_codec.dumps(plan.to_json(), "plan")))
+
+
+def fire_query(batch: Sequence[ScheduleTicks]) -> Query:
+    decided = [(ticks.row, each) for ticks in batch for each in ticks.decisions]
     return Query(
         "fire_ticks",
         (
@@ -159,13 +201,13 @@ def fire_query(turns: Sequence[Turn]) -> Query:
     )
 
 
-def advance_query(turns: Sequence[Turn]) -> Query:
+def advance_query(batch: Sequence[ScheduleTicks]) -> Query:
     return Query(
         "advance_schedules",
         (
-            texts([turn.row["name"] for turn in turns]),
-            instants(turn.cursor_at for turn in turns),
-            instants(turn.next_tick_at for turn in turns),
-            plain([turn.fired for turn in turns]),
+            texts([ticks.row["name"] for ticks in batch]),
+            instants(ticks.cursor_at for ticks in batch),
+            instants(ticks.next_tick_at for ticks in batch),
+            plain([ticks.fired for ticks in batch]),
         ),
     )

@@ -5,119 +5,271 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from kairos.errors import StepError
-from kairos.store.blocking import SyncConnection, SyncStore
-from kairos.store.faults import MISUSED, UNAVAILABLE
-from kairos.store.pool import AsyncStore, Connection
-from kairos.store.query import Row, Verb, drive, drive_sync
+from kairos.errors import DatabaseUnavailable, StepError, StepTimeout
+from kairos.store.async_store import AsyncStore, Connection
+from kairos.store.connection_settings import STEP_OPEN_AT_MOST
+from kairos.store.driver_errors import MISUSED, PASSING, READ_ONLY, UNAVAILABLE
+from kairos.store.query import Operation, Outbox, Query, drive, drive_sync
+from kairos.store.sync_store import SyncConnection, SyncStore
+from kairos.worker.commit import Answers
 
-# How long a connection that no longer answers may hold up its closing.
-_FAREWELL = 2.0
+# Seconds that a transaction may be open if its step has no timeout: a server that hangs would otherwise keep the step
+# running, and its lease renewed, for ever.
+OPEN_AT_MOST = STEP_OPEN_AT_MOST
+# How long the commit may take before the connection counts as lost.
+COMMIT_AT_MOST = 30.0
+# How long a connection that no longer answers may delay a rollback, and its closing.
+_CLOSE_TIMEOUT = 2.0
+
+
+def session_name(job: int, lease: int, schema: str) -> str:
+    """Return the application_name of a step's transaction, by which the reaper of its lease ends the session."""
+    return f"kairos step {job}:{lease} {schema}"[:63]
 
 
 class StepTransaction:
-    """Opened by the step, closed by the commit of its outcome.
+    """The transaction that a step opens and the commit of its outcome closes; one task or thread uses it at a time.
 
-    Each block is a savepoint: an error that leaves it undoes its writes, also when the step catches it.
+    Each `with` block is a savepoint: an error that leaves it undoes its writes, even if the step catches the error.
     """
 
-    def __init__(self, store: AsyncStore) -> None:
+    def __init__(
+        self, store: AsyncStore, loop: asyncio.AbstractEventLoop, name: str, at_most: float | None = None
+    ) -> None:
         self._store = store
         self._sync_store = SyncStore(store.url, store.settings)
+        self._name = name
+        self._at_most = OPEN_AT_MOST if at_most is None else at_most
+        self._loop = loop
         self._connection: Connection | None = None
         self._sync: SyncConnection | None = None
         self._outer: Any = None
         self._savepoints: list[Any] = []
-        self._severed = False
+        self._user: object = None  # the task or thread that is inside a block
+        self._aborted = False
+        self._expired = False
+        self._misused: BaseException | None = None
+        self._deadline: asyncio.TimerHandle | None = None
+        self.lost: BaseException | None = None  # why the connection was lost, if the step did not cause it
+        self.lost_in_use = False
 
     async def __aenter__(self) -> Connection:
-        if self._connection is None:
-            self._connection = await self._store.connect()
-            self._outer = self._connection.transaction()
-            await self._outer.start()
-        savepoint = self._connection.transaction()
-        await savepoint.start()
-        self._savepoints.append(savepoint)
-        return self._connection
+        self._enter_block(asyncio.current_task())
+        opening = self._connection is None
+        with self._watched(opening=opening):
+            if opening:
+                await self._open()
+            connection = self._connection
+            assert connection is not None
+            savepoint = connection.transaction()
+            await savepoint.start()
+            self._savepoints.append(savepoint)
+        return connection
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: Any
     ) -> None:
         savepoint = self._savepoints.pop()
-        if kind is None:
-            await savepoint.commit()
-        else:
-            await savepoint.rollback()
+        assert self._connection is not None
+        with self._watched():
+            if error is not None:
+                self._note_loss(error)
+                await self._undo(self._connection, savepoint)
+            else:
+                await savepoint.commit()
+        if error is not None:
+            self._check_time(error)
 
     def __enter__(self) -> SyncConnection:
-        if self._severed:
+        if self._aborted:
             raise RuntimeError("The step was given up: its transaction is rolled back.")
-        if self._sync is None:
-            self._sync = self._sync_store.connect()
-            self._outer = self._sync.transaction()
-            self._outer.__enter__()
-        savepoint = self._sync.transaction()
-        savepoint.__enter__()
-        self._savepoints.append(savepoint)
-        return self._sync
+        self._enter_block(threading.current_thread())
+        opening = self._sync is None
+        with self._watched(opening=opening):
+            if opening:
+                self._open_sync()
+            connection = self._sync
+            assert connection is not None
+            savepoint = connection.transaction()
+            savepoint.__enter__()
+            self._savepoints.append(savepoint)
+        return connection
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        self._savepoints.pop().__exit__(kind, error, trace)
+        savepoint = self._savepoints.pop()
+        with self._watched():
+            if error is not None:
+                self._note_loss(error)
+            savepoint.__exit__(kind, error, trace)
+        if error is not None:
+            self._check_time(error)
 
     @property
     def is_open(self) -> bool:
         return self._connection is not None or self._sync is not None
 
-    async def commit(self, settle: Callable[[], Verb[list[Row]]]) -> Sequence[Row]:
+    async def commit(self, settle: Callable[[], Operation[Answers]]) -> Answers:
         """Write the outcome on the step's own connection and commit both; a stale outcome undoes both."""
+        outbox = Outbox()
         try:
             if self._sync is not None:
-                return await asyncio.to_thread(self._commit_sync, settle)
-            return await self._commit_async(settle)
+                rows = await self._within_time(asyncio.to_thread(self._commit_sync, settle, outbox))
+            else:
+                async with asyncio.timeout(COMMIT_AT_MOST):
+                    rows = await self._commit_async(settle, outbox)
+        except PASSING as error:
+            self._check_time(error)
+            raise
         finally:
             await self.rollback()
+        if rows:
+            self._store.outbox.add(outbox.take())
+        return rows
 
     async def rollback(self) -> None:
-        """Forget what was not committed: closing a connection in a transaction rolls it back."""
+        """Discard what was not committed: closing a connection in a transaction rolls it back."""
+        if self._deadline is not None:
+            self._deadline.cancel()
         if self._connection is not None:
             connection, self._connection = self._connection, None
             try:
-                await connection.close(timeout=_FAREWELL)
+                await connection.close(timeout=_CLOSE_TIMEOUT)
             except UNAVAILABLE:
                 connection.terminate()  # it is gone already, or does not answer
         if self._sync is not None:
             self._sync.close()
             self._sync = None
 
-    def sever(self) -> None:
-        """Roll back under a thread that may be using the connection still: only the socket is safe to touch."""
-        self._severed = True
+    def abort(self) -> None:
+        """Roll back while a thread may still use the connection, by shutting down its socket."""
+        self._aborted = True
+        self._cut_connection()
+        self._sync = None
+
+    def _enter_block(self, user: object) -> None:
+        """Refuse a second task or thread: a rollback of its block could undo writes of the first one's block."""
+        if self._savepoints and self._user is not user:
+            raise StepError(
+                "ctx.transaction() is open in another task of this step: leave that block before you enter one here."
+            )
+        if self._user is not None and self._user is not user:
+            raise StepError(
+                "ctx.transaction() is being opened by another task of this step: use it from one task at a time."
+            )
+        self._user = user
+
+    @contextmanager
+    def _watched(self, *, opening: bool = False) -> Iterator[None]:
+        """Note an error that lost the connection or ran out of time; let others in once no block is open."""
+        try:
+            yield
+        except BaseException as error:
+            self._note_loss(error, opening=opening)
+            self._check_time(error)
+            raise
+        finally:
+            if not self._savepoints:
+                self._user = None
+
+    async def _open(self) -> None:
+        self._connection = await self._store.connect_for_step()
+        self._arm()
+        self._outer = self._connection.transaction(isolation="read_committed")
+        async with asyncio.timeout(self._store.statement_timeout):
+            await self._outer.start()
+            await self._store.on(self._connection, Query("name_session", (self._name,)))
+
+    def _open_sync(self) -> None:
+        self._sync = connection = self._sync_store.connect_for_step()
+        self._loop.call_soon_threadsafe(self._arm)
+        self._outer = connection.transaction()
+        with connection.answering_within(self._store.statement_timeout):
+            self._outer.__enter__()
+            self._sync_store.on(connection, Query("name_session", (self._name,)))
+
+    def _arm(self) -> None:
+        self._deadline = self._loop.call_later(self._at_most, self._expire)
+
+    def _expire(self) -> None:
+        if self.is_open:
+            self._expired = True
+            self._cut_connection()
+
+    def _cut_connection(self) -> None:
+        """Cut the connection; a statement that is running on it raises."""
+        if self._connection is not None:
+            self._connection.terminate()
         if self._sync is not None:
-            line, self._sync = socket.socket(fileno=os.dup(self._sync.fileno())), None
-            with line, suppress(OSError):
+            with suppress(OSError), socket.socket(fileno=os.dup(self._sync.fileno())) as line:
                 line.shutdown(socket.SHUT_RDWR)
 
-    async def _commit_async(self, settle: Callable[[], Verb[list[Row]]]) -> Sequence[Row]:
+    async def _undo(self, connection: Connection, savepoint: Any) -> None:
+        """Roll back a block; if the server does not answer, cut the connection, which rolls back everything."""
+        try:
+            async with asyncio.timeout(_CLOSE_TIMEOUT):
+                await savepoint.rollback()
+        except UNAVAILABLE as error:
+            if isinstance(error, MISUSED) and not connection.is_closed():
+                self._misused = error
+            connection.terminate()
+
+    def _note_loss(self, error: BaseException, *, opening: bool = False) -> None:
+        """Record the error if the connection was lost by it, or its server takes no writes.
+
+        Other errors of the step's own SQL are not recorded; while the transaction is opened, there is none yet.
+        """
+        if self._expired or self._aborted or self.lost is not None or not isinstance(error, Exception):
+            return
+        if opening:
+            if isinstance(error, (DatabaseUnavailable, *UNAVAILABLE)):
+                self.lost = error
+        elif self._is_closed() or isinstance(error, READ_ONLY):
+            self.lost, self.lost_in_use = error, True
+
+    def _is_closed(self) -> bool:
+        if self._connection is not None:
+            return bool(self._connection.is_closed())
+        return self._sync is None or self._sync.closed
+
+    def _check_time(self, error: BaseException) -> None:
+        """Raise `StepTimeout` if the error was caused by the end of the transaction's time."""
+        if self._expired and isinstance(error, Exception):
+            raise StepTimeout(
+                f"ctx.transaction() was open for longer than {self._at_most:g} s: give the step a timeout of its "
+                "own, or split its work."
+            ) from error
+
+    async def _within_time(self, work: Any) -> Answers:
+        """Wait for the commit in a thread; when its time is over, cut the connection, so that it raises."""
+        task = asyncio.ensure_future(work)
+        await asyncio.wait({task}, timeout=COMMIT_AT_MOST)
+        if not task.done():
+            self._cut_connection()
+        rows: Answers = await task
+        return rows
+
+    async def _commit_async(self, settle: Callable[[], Operation[Answers]], outbox: Outbox) -> Answers:
         assert self._connection is not None
         try:
-            rows = await drive(settle(), partial(self._store.on, self._connection))
+            rows = await drive(settle(), partial(self._store.on, self._connection), outbox)
             if rows:
                 await self._outer.commit()
         except MISUSED as error:
-            if self._connection.is_closed():
+            if self._connection.is_closed() and self._misused is None:
                 raise
-            # Nothing is in doubt: a task that the step left behind is using the connection.
-            raise StepError(f"The step left its transaction in use: {error}") from error
+            # Nothing was committed: a task that the step left behind is using the connection.
+            raise StepError(f"The step left its transaction in use: {self._misused or error}") from error
         return rows
 
-    def _commit_sync(self, settle: Callable[[], Verb[list[Row]]]) -> Sequence[Row]:
+    def _commit_sync(self, settle: Callable[[], Operation[Answers]], outbox: Outbox) -> Answers:
         assert self._sync is not None
-        rows = drive_sync(settle(), partial(self._sync_store.on, self._sync))
+        rows = drive_sync(settle(), partial(self._sync_store.on, self._sync), outbox)
         if rows:
             self._outer.__exit__(None, None, None)
         return rows

@@ -1,4 +1,4 @@
-"""The worker: where picker, executor, flusher, keeper and the loops are put together."""
+"""The worker: it builds, starts and stops the picker, executor, flusher, keeper and the other loops."""
 
 from __future__ import annotations
 
@@ -10,56 +10,61 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from types import TracebackType
 from typing import Any
 
+from kairos import defaults
 from kairos.alarms.thresholds import Thresholds
 from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
+from kairos.logger import Logger
 from kairos.machine.context import Context
 from kairos.machine.registry import Registry
-from kairos.store.faults import PASSING
-from kairos.store.pool import AsyncStore
-from kairos.store.query import Query
-from kairos.verbs.webhooks import ACTION, QUEUE
-from kairos.worker.beat import Beat, CancelWatch, Condition, Progress
+from kairos.operations.webhooks import ACTION, QUEUE
+from kairos.store.async_store import AsyncStore
+from kairos.store.driver_errors import PASSING
+from kairos.store.query import TO_WORKER, Query
+from kairos.worker import step_logging
+from kairos.worker.alarm_loop import AlarmLoop
 from kairos.worker.claim import Claim
+from kairos.worker.clusters.pool import Clusters, check_clusters
 from kairos.worker.executor import Executor
 from kairos.worker.flusher import Flusher
-from kairos.worker.guardian import Guardian
+from kairos.worker.heartbeat import CancelWatch, Condition, Heartbeat, Progress
+from kairos.worker.inbox import Inboxes
+from kairos.worker.keeper_process import KeeperProcess
+from kairos.worker.lease_watch import LeaseWatch
 from kairos.worker.leases import Leases
 from kairos.worker.listener import Listener
-from kairos.worker.logs import Log, hide_locals
+from kairos.worker.log_writer import LogWriter
 from kairos.worker.loop import Loop
 from kairos.worker.picker import MAX_BATCH, Picker
 from kairos.worker.pruner import Pruner
-from kairos.worker.scribe import Scribe
+from kairos.worker.quarantine import Quarantine, mark_in
 from kairos.worker.settle import release
+from kairos.worker.stats_counter import StatsCounter
 from kairos.worker.sweeper import Sweeper
-from kairos.worker.tally import Tally
-from kairos.worker.transaction import StepTransaction
-from kairos.worker.watchman import Watchman
+from kairos.worker.transaction import StepTransaction, session_name
+from kairos.worker.unknown_actions import known_names
 
-log = Log("kairos.worker")
+log = Logger("kairos.worker")
 
-# How long a database that is away may hold up the end of a worker.
-_FAREWELL = 5.0
-# What begins a hint that is meant for one worker, and not for those of a queue.
-_DRAIN = "\x02"
+# Seconds that an unavailable database may delay the end of a worker.
+_SHUTDOWN_TIMEOUT = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """`queues` may map a queue to how many of its jobs this worker runs at once; `name` is the first part of its own,
-    which has a random one too, so that two of one name, or a worker and its successor, are told apart.
+    """The settings of a worker. `queues` may map a queue to how many of its jobs this worker runs at once.
+
+    A random suffix is added to `name`, so that two workers with the same name, or a worker and its successor, differ.
     """
 
     queues: Sequence[str] | Mapping[str, int | None] = ("default",)
-    concurrency: int = 20
-    lease: Duration = 30
-    poll: Duration = 1
-    grace: Duration = 30
-    retention: Duration = "7d"
+    concurrency: int = defaults.CONCURRENCY
+    lease: Duration = defaults.LEASE
+    poll: Duration = defaults.POLL
+    grace: Duration = defaults.GRACE
+    retention: Duration = defaults.RETENTION
     name: str | None = None
 
     def __post_init__(self) -> None:
@@ -78,52 +83,57 @@ class WorkerSettings:
 
 
 class Worker:
-    """Runs jobs of its queues until it is closed. `async with` starts it and shuts it down in good order."""
+    """Run jobs of the queues; `async with` starts the worker and shuts it down gracefully."""
 
     def __init__(
         self,
         store: Callable[[], AsyncStore],
         registry: Registry,
         settings: WorkerSettings,
-        prepare: Callable[[], Awaitable[None]] | None = None,
+        prepare: Callable[[str], Awaitable[None]] | None = None,
     ) -> None:
         self._prepare = prepare
-        # Never the same twice: whoever lives under a name may be drained, and give back all that is held under it.
+        # Never the same twice: a drain, or the keeper's hand-back, concerns every job that is held under the name.
         self.name = f"{settings.name or f'{socket.gethostname()}-{os.getpid()}'}-{secrets.token_hex(3)}"
         self.settings = settings
-        self._open_store = store  # asked for at the start: the app may not be open yet
+        self._open_store = store  # called by `start`: the app may not be open yet
         self._registry = registry
         self._tasks: list[asyncio.Task[Any]] = []
         self._leaving: asyncio.Task[None] | None = None
-        self.left = asyncio.Event()  # set once it has left because it was asked to
+        self.left = asyncio.Event()  # set once a drain request has ended the worker
 
     async def __aenter__(self) -> Worker:
         await self.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.stop()
 
     async def start(self) -> None:
-        hide_locals()
+        step_logging.install()
         settings = self.settings
         self._loop = asyncio.get_running_loop()
-        store = self._store = self._open_store()
+        app_store = self._open_store()
+        check_clusters(app_store.settings, [each for each in self._registry if each.queue in settings.queues])
         if self._prepare is not None:
-            await self._prepare()
+            await self._prepare(self.name)
+        if await app_store.may_lose_commits():
+            log.warning(
+                "synchronous_commit is off behind the pooler: a crash of Postgres may lose accepted jobs; "
+                "set it to on for this user or database"
+            )
         queues = settings.local_limits
-        # Besides its own it serves Kairos' queue, where it knows what is done there.
-        errands = frozenset({QUEUE}) if self._registry.find(ACTION, 1) is not None else frozenset()
-        errands -= queues.keys()
-        queues |= dict.fromkeys(errands)
+        # A worker that knows the webhook action also serves the internal queue of Kairos.
+        internal_queues = frozenset({QUEUE}) if self._registry.find(ACTION, 1) is not None else frozenset()
+        internal_queues -= queues.keys()
+        queues |= dict.fromkeys(internal_queues)
         lease = duration(settings.lease, "lease")
+        store = self._store = await app_store.for_worker(lease.total_seconds())
         poll = duration(settings.poll, "poll").total_seconds()
         retention = duration(settings.retention, "retention")
-        # Room for the running steps and for what is claimed ahead of them or not yet committed.
+        # Room for running steps, and for jobs that are claimed ahead or not yet committed.
         self._leases = Leases(settings.concurrency + 8 * MAX_BATCH)
-        self.progress_loop = Progress(store)
+        self.progress_loop = Progress(store, self.name)
         self.executor = Executor(
             self._registry,
             settings.concurrency,
@@ -131,7 +141,11 @@ class Worker:
             self._commit_own,
             self._leases,
             runtime=self,
-            on_death=_loud,
+            load_inbox=Inboxes(store).load,
+            quarantine=Quarantine(self._leases, mark_in(store, self.name)),
+            on_death=_exit_if_loop_died,
+            since_start=self._since_start,
+            clusters=Clusters(store.settings, self._report_cluster),
         )
         self.picker = Picker(
             store,
@@ -142,134 +156,189 @@ class Worker:
             self._leases,
             lease,
             poll,
-            seldom=errands,
+            seldom=internal_queues,
+            backlog=lambda: self.flusher.backlog,
+            stalled=lambda: self.flusher.stalled or self.executor.quarantine.is_closed,
+            known=[(machine.name, machine.version) for machine in self._registry],
+            met_unknown=self.executor.unknown.add_action,
+            avoided=self.executor.unknown.avoided,
         )
-        self.scribe = Scribe(store, self.name, lease)
-        self.flusher = Flusher(store, self.name, self._leases, self._go_on, self.picker.settled, self.scribe)
-        self.flusher.failed = self.picker.failed  # type: ignore[method-assign]
-        self._beat = Beat(
+        self.log_writer = LogWriter(store, self.name, lease, self._lines_refused)
+        self.flusher = Flusher(
+            store,
+            self.name,
+            self._leases,
+            self._go_on,
+            self.picker.settled,
+            self.log_writer,
+            in_doubt=self.picker.doubt_claims,
+        )
+        self.heartbeat = Heartbeat(
             store,
             self.name,
             list(queues),
             sorted({machine.name for machine in self._registry}),
             settings.concurrency,
-            sorted(f"{machine.name}@{machine.version}" for machine in self._registry),
+            known_names(self._registry),
             retention,
             self._condition,
             self._asked_to_leave,
         )
-        hints = {**dict.fromkeys(queues, self.picker.look), f"{_DRAIN}{self.name}": self._beat.wake}
-        self._listener = Listener(store, hints, self.request_stop)
-        self._guardian = Guardian(
+        on_notification = {
+            **dict.fromkeys(queues, self.picker.look),
+            f"{TO_WORKER}{self.name}": self.heartbeat.wake,
+        }
+        cancel_watch = CancelWatch(store, self.executor, self.request_stop)
+        self.listener = Listener(store, on_notification, cancel_watch.hint)
+        self._keeper = KeeperProcess(
             store, self.name, self._leases, lease.total_seconds(), self._lost, self._cancel_all
         )
         loops: list[Loop] = [
-            self._beat,
+            self.heartbeat,
             self.flusher,
-            self.scribe,
-            self._listener,
+            self.log_writer,
+            self.listener,
             self.progress_loop,
-            CancelWatch(store, self.executor, self.request_stop),
-            Sweeper(store, self.name, freed=self.picker.look),
-            Pruner(store, retention),
-            Watchman(store, Thresholds.of(store.settings.alarm_after)),
-            Tally(store),
+            cancel_watch,
+            Sweeper(store, self.name, freed=self.picker.look, lease=lease),
+            LeaseWatch(self._leases, self._keeper, lease.total_seconds(), self._lost),
+            # The statements of these loops touch many rows, and use the store with the longer timeout.
+            Pruner(app_store, retention),
+            AlarmLoop(app_store, Thresholds.of(store.settings.alarm_after)),
+            StatsCounter(app_store),
             self.picker,
         ]
-        await self._guardian.start()  # before anything is picked
-        self._tasks = [asyncio.create_task(self._guardian.run(), name="keeper")]
+        outage = self._keeper.outage
+        for loop in loops:
+            loop.outage = outage
+        await self._call_hooks("worker_start")
+        await self._keeper.start()  # before anything is picked
+        self._tasks = [asyncio.create_task(self._keeper.run(), name="keeper")]
         self._tasks += [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
         for task in self._tasks:
-            task.add_done_callback(_loud)
+            task.add_done_callback(_exit_if_loop_died)
         log.info("worker started", worker=self.name, queues=list(queues), concurrency=settings.concurrency)
 
     async def stop(self) -> None:
-        """Stop picking, finish or give back what was picked, and leave."""
+        """Stop picking, finish or release the picked jobs, and end."""
         if self._leaving is not None:
             await self._leaving
         elif self._tasks:
             await self._stop()
 
     def _asked_to_leave(self) -> None:
-        """Somebody asked over the database: stop as if told here, and say so to whoever waits for `left`."""
+        """Stop after a drain request in the database, and set `left` at the end."""
         if self._leaving is None:
-            log.info("asked to leave: what runs may finish", worker=self.name)
+            log.info("drain requested: running steps may finish", worker=self.name)
             self._leaving = asyncio.create_task(self._stop(), name="leaving")
             self._leaving.add_done_callback(lambda task: self.left.set())
 
     async def _stop(self) -> None:
         self.picker.stopped = True
-        self._beat.say_stopping()
+        self.heartbeat.announce_stop()
         self._give_back()
         grace = duration(self.settings.grace, "grace").total_seconds()
+        deadline = asyncio.get_running_loop().time() + grace + _SHUTDOWN_TIMEOUT
         await self.executor.finish(grace)
+        try:
+            await self._call_hooks("worker_stop")
+        except Exception as error:
+            log.error("a hook failed when the worker stopped", worker=self.name, exc_info=error)
         settled = False
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(grace, _FAREWELL)):
+            async with asyncio.timeout_at(deadline):
                 await self.picker.at_rest()
                 self._give_back()
-                settled = await self.flusher.drained()
-                await self.scribe.drained()
-        if lines := self.scribe.left():
-            log.error("lines were not stored before the worker had to leave", lines=lines)
+                await self.flusher.drained()
+                settled = True
+                await self.log_writer.drained()
+        if lines := self.log_writer.unwritten_lines():
+            log.error("log lines were not stored before the worker stopped", lines=lines)
         tasks, self._tasks = self._tasks, []
         for task in tasks:
-            task.remove_done_callback(_loud)
+            task.remove_done_callback(_exit_if_loop_died)
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.wait(tasks, timeout=_SHUTDOWN_TIMEOUT)
         await self._leave(settled)
         self._leases.close()
         log.info(
             "worker stopped", worker=self.name, committed=self.flusher.committed, stale=self.flusher.stale
         )
 
+    async def _call_hooks(self, when: str) -> None:
+        for hooks in self._registry.all_hooks():
+            for hook in getattr(hooks, when):
+                answer = hook(self)
+                if isinstance(answer, Awaitable):
+                    await answer
+
     def _condition(self) -> Condition:
-        return Condition(self.executor.unknown, self.flusher.stale, self._listener.hears)
+        return Condition(
+            self.executor.unknown.names(),
+            self.flusher.stale,
+            self.listener.is_receiving,
+            self.flusher.blocked_by,
+        )
 
     def _give_back(self) -> None:
         for claim in self.executor.take_back():
             self.flusher.submit(release(claim, "its worker is shutting down"))
 
     async def _leave(self, settled: bool) -> None:
-        """Say goodbye. What could not be committed is left to the keeper, as if this worker had died."""
+        """Delete the worker's row and end the keeper; jobs that could not be committed are left to the keeper."""
         try:
-            async with asyncio.timeout(_FAREWELL):
+            async with asyncio.timeout(_SHUTDOWN_TIMEOUT):
                 if settled:
-                    # A pick whose answer was lost on the way.
+                    # Release jobs of a pick whose answer was lost.
                     await self._store.run(Query("release_unheld", (self.name, [])))
-                await self._beat.leave()
+                await self.heartbeat.leave()
         except PASSING as error:
             settled = False
-            log.error("left without a word to the database", error=str(error))
-        await self._guardian.stop(settled=settled)
-        await self._listener.close()
+            log.error("the worker stopped without removing its row", error=str(error))
+        await self._keeper.stop(settled=settled)
+        await self.listener.close()
 
-    # What the executor asks on behalf of a step
+    # The runtime of steps: see `Runtime` in machine/context.py
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
-        """Reported in the loop, since a step may run in a thread."""
-        assert ctx.told is not None
+        """Report progress on the event loop, since a step may run in a thread."""
+        assert ctx.reported is not None
         with suppress(RuntimeError):  # a thread that outlived the loop
-            self._loop.call_soon_threadsafe(self.progress_loop.report, ctx.id, ctx.lease, ctx.told)
+            self._loop.call_soon_threadsafe(self.progress_loop.report, ctx.id, ctx.lease, ctx.reported)
 
-    def transaction(self) -> StepTransaction:
-        return StepTransaction(self._store)
+    def transaction(self, ctx: Context[Any]) -> StepTransaction:
+        """Return the transaction of a step; it lasts at most as long as the step's timeout."""
+        name = session_name(ctx.id, ctx.lease, self._store.settings.schema)
+        running = self.executor.running.get(ctx.id)
+        if running is not None and running.step.timeout is not None:
+            return StepTransaction(self._store, self._loop, name, running.step.timeout.total_seconds())
+        return StepTransaction(self._store, self._loop, name)
 
-    def say(self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None) -> None:
-        """Keep what a step said; here at once, since an outcome waits for the lines that were said before it."""
-        self.scribe.say(ctx.id, ctx.lease, ctx.step, ctx.attempt, level, line, fields, stream)
+    def write_log(
+        self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None
+    ) -> None:
+        """Buffer a log line at once, also from a thread: the outcome is committed after the lines logged before it."""
+        self.log_writer.add(ctx.id, ctx.lease, ctx.step, ctx.attempt, level, line, fields, stream)
 
     def request_stop(self, job_id: int) -> None:
-        """Tell a running step that its job was cancelled."""
+        """Ask a running step to stop, because its job was cancelled."""
         running = self.executor.running.get(job_id)
         if running is not None and not running.ctx.cancel_requested:
             running.stop()
 
+    async def _since_start(self, job_id: int) -> timedelta | None:
+        rows = await self._store.run(Query("read_since_start", (job_id,)))
+        return rows[0]["since_start"] if rows else None
+
+    async def _report_cluster(self, kind: str, why: str) -> None:
+        """Record that a cluster does not serve, for the alarm."""
+        await self._store.run(Query("note_incident", ("runner_unavailable", kind, why[:300])))
+
     def _submit(self, settlement: Any) -> None:
         self.flusher.submit(settlement)
 
-    async def _commit_own(self, settlement: Any, unit: StepTransaction) -> None:
-        await self.flusher.commit_own(settlement, unit)
+    async def _commit_own(self, settlement: Any, transaction: StepTransaction) -> None:
+        await self.flusher.commit_own(settlement, transaction)
 
     def _go_on(self, claim: Claim) -> None:
         if self.executor.stopping:
@@ -278,19 +347,26 @@ class Worker:
             self.executor.add(claim, first=True)
 
     def _lost(self, leases: list[tuple[int, int]]) -> None:
-        """Leases that are someone else's now. By lease and not by job: we may have picked the job again, or
-        gone on with its next step, since the keeper looked.
+        """Stop the steps of lost leases.
+
+        They are identified by lease, not by job: this worker may have picked the job again since, or gone on with its
+        next step.
         """
         for job_id, lease in leases:
             self.executor.lose(job_id, lease)
+
+    def _lines_refused(self, job_id: int, lease: int) -> None:
+        """Stop the step of a lost lease whose log lines were refused, and give back what this worker may hold anew."""
+        self.executor.lose(job_id, lease)
+        self.picker.doubt_claims()
 
     def _cancel_all(self, job_ids: list[int]) -> None:
         for job_id in job_ids:
             self.request_stop(job_id)
 
 
-def _loud(task: asyncio.Task[Any]) -> None:
-    """A loop never ends by itself: if one does, that is a bug, and the worker must not limp on silently."""
+def _exit_if_loop_died(task: asyncio.Task[Any]) -> None:
+    """Exit the process when a loop died: that is a bug, and a worker without one of its loops must not run on."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.critical("a worker loop died", loop=task.get_name(), exc_info=error)
         os._exit(70)

@@ -1,3 +1,3 @@
-"""One module for each noun: parse, then a verb, then render."""
+"""The routes, one module for each noun: each parses a request, runs an operation and returns a document."""
 
-from kairos.api import numbers as numbers  # before any route: its paths say {id:number}
+from kairos.api import path_converters as path_converters  # before any route: its paths say {id:number}

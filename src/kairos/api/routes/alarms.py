@@ -1,4 +1,4 @@
-"""Alarms: what is wrong, and that somebody has seen it."""
+"""The routes of alarms: list and acknowledge."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import documents, verbs
-from kairos.alarms.thresholds import Thresholds
+from kairos import operations, shapes
 from kairos.api import cursors
-from kairos.api import schemas_alarms as schemas
-from kairos.api.answer import answer, caller_of, kairos_of
-from kairos.worker.watchman import look_if_due
+from kairos.api.alarm_refresh import AlarmRefresher
+from kairos.api.responses import answer, caller_of, kairos_of
+from kairos.api.schemas import alarms as schemas
 
 router = APIRouter(tags=["alarms"])
 
@@ -24,20 +23,19 @@ async def list_alarms(
     cursor: str | None = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """The alarms that are open, newest first; with `all=true` also those that were cleared in the last 30 days.
+    """List the open alarms, newest first; with `all=true` also those that were cleared in the last 30 days.
 
-    Looks first, if nobody did within 5 seconds: it need not wait for a worker, and none need be there.
+    The checks run first, unless they ran within the last 5 seconds, so that no worker is needed. If they take longer
+    than 5 seconds, they continue in the background, and the answer has the alarms that are known.
     """
-    kairos = kairos_of(request)
-    await kairos.open()
-    await look_if_due(kairos.store, Thresholds.of(kairos.settings.alarm_after))
-    found = await kairos.run(verbs.alarms(all=all, before=cursors.read(cursor), limit=limit))
+    await (await request.app.component(AlarmRefresher)).refresh()
+    found = await kairos_of(request).run(operations.alarms(all=all, before=cursors.read(cursor), limit=limit))
     more = cursors.write(found[-1].id) if len(found) == limit else None
-    return answer(request, {"alarms": [documents.alarm(each) for each in found], "nextCursor": more})
+    return answer(request, {"alarms": [shapes.document(each) for each in found], "nextCursor": more})
 
 
 @router.post("/api/alarms/{id}/acknowledge", response_model=schemas.AlarmAnswer)
 async def acknowledge_alarm(request: Request, id: int) -> Response:  # noqa: A002 (its name in the path)
-    """Say that you have seen it. What happened is cleared by that; what lasts is, once its cause is gone."""
-    alarm = await kairos_of(request).run(verbs.acknowledge(id, actor=caller_of(request).actor))
-    return answer(request, {"alarm": documents.alarm(alarm)})
+    """Acknowledge an alarm. One about an event is cleared by that; one about a state once its cause is gone."""
+    alarm = await kairos_of(request).run(operations.acknowledge(id, actor=caller_of(request).actor))
+    return answer(request, {"alarm": shapes.document(alarm)})

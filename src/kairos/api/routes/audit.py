@@ -1,4 +1,4 @@
-"""The audit log: who asked for what, and how it ended."""
+"""The route of the audit log."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import documents
-from kairos.api import schemas_access as schemas
-from kairos.api.answer import answer, kairos_of
-from kairos.machine.names import LARGEST_ID
-from kairos.verbs import audit as verbs
+from kairos import shapes
+from kairos.api.responses import answer, kairos_of
+from kairos.api.schemas import audit as schemas
+from kairos.machine.field_checks import LARGEST_ID
+from kairos.operations import audit as verbs
 
 router = APIRouter(tags=["audit"])
 
@@ -27,9 +27,9 @@ async def list_audit(
     cursor: Annotated[int | None, Query(ge=1, le=LARGEST_ID)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Response:
-    """Every request for a change, newest first, refused ones too; no status means that nobody knows how it ended."""
+    """List the requests for changes, newest first, refused ones too; one without a status has an unknown end."""
     found = await kairos_of(request).run(
         verbs.audit(actor=actor, verb=verb, target=target, before=cursor, limit=limit)
     )
     more = str(found[-1].id) if len(found) == limit else None
-    return answer(request, {"audit": [documents.audit(row) for row in found], "nextCursor": more})
+    return answer(request, {"audit": [shapes.document(row) for row in found], "nextCursor": more})

@@ -1,4 +1,4 @@
-"""One verb for all jobs that a filter finds, portion by portion."""
+"""One request for all jobs that a filter finds, a thousand at a time."""
 
 from __future__ import annotations
 
@@ -7,32 +7,37 @@ from enum import StrEnum
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kairos import verbs
+from kairos import operations
 from kairos.api import cursors
-from kairos.api import schemas_jobs as schemas
-from kairos.api.answer import answer, caller_of, kairos_of
+from kairos.api.own_queue import may_change_own_queue
+from kairos.api.responses import answer, caller_of, kairos_of
+from kairos.api.schemas import jobs as schemas
 from kairos.errors import BadRequest
+from kairos.machine.field_checks import OWN_QUEUE
 
 router = APIRouter(tags=["jobs"])
 
 
-class BulkVerb(StrEnum):
-    CANCEL = "cancel"
-    RETRY = "retry"
-    RUN_NOW = "run-now"
-    DELETE = "delete"
+BulkVerb = StrEnum("BulkVerb", {word: word for word in operations.BULK})  # type: ignore[misc]
 
 
 @router.post("/api/jobs/bulk/{verb}", response_model=schemas.BulkAnswer)
 async def change_jobs(request: Request, verb: BulkVerb, wanted: schemas.BulkWanted) -> Response:
-    """Cancel, retry, run or delete at most a thousand of the jobs that a filter finds, newest first.
+    """Make one request for at most a thousand of the jobs that a filter finds, newest first.
 
-    A job that is in no state for it is counted as refused and left alone. Go on with `nextCursor` until it is null.
+    A job whose state does not allow it is counted as refused and left alone. So are jobs of the queue `kairos`, unless
+    the caller has the scope `admin`. Go on with `nextCursor` until it is null.
     """
-    asked = verbs.Asked(caller_of(request).actor, request.state.request_id, wanted.reason)
     portion = await kairos_of(request).run(
-        verbs.bulk(
-            verb, _filters(wanted.filter), asked, before=cursors.read(wanted.cursor), dry_run=wanted.dry_run
+        operations.bulk(
+            verb,
+            _filters(wanted.filter),
+            before=cursors.read(wanted.cursor),
+            dry_run=wanted.dry_run,
+            protected_queue=None if may_change_own_queue(request) else OWN_QUEUE,
+            actor=caller_of(request).actor,
+            request_id=request.state.request_id,
+            **wanted.model_dump(include=set(schemas.Details.model_fields)),
         )
     )
     counts = {"matched": portion.matched, "done": portion.done, "refused": portion.refused}
@@ -44,9 +49,8 @@ async def change_jobs(request: Request, verb: BulkVerb, wanted: schemas.BulkWant
     return answer(request, {**counts, "nextCursor": cursors.write(portion.next)})
 
 
-def _filters(given: schemas.Filter) -> verbs.Filters:
+def _filters(given: schemas.Filter) -> operations.Filters:
     values = given.model_dump(exclude_none=True)
     if not values:
         raise BadRequest("A filter that names nothing would take every job: name something.", field="filter")
-    renamed = {"from_": "inserted_from", "to": "inserted_to"}
-    return verbs.Filters(**{renamed.get(name, name): value for name, value in values.items()})
+    return operations.Filters(**values)

@@ -1,40 +1,47 @@
-"""Jobs: accept them, look at them, change them."""
+"""The routes of jobs: enqueue, list, read, change, wait, history."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
-from kairos import documents, telemetry, verbs
+from kairos import operations, serializers, shapes, telemetry
 from kairos.api import cursors
-from kairos.api import schemas_jobs as schemas
-from kairos.api.answer import answer, caller_of, changed, kairos_of
-from kairos.api.idempotent import Key, once
-from kairos.api.schemas import Answer, Instant
-from kairos.api.schemas_jobs import Name
-from kairos.api.waiting import Waiters
+from kairos.api.event_hub import EventHub
+from kairos.api.http_protocol import CLIENT_DONE
+from kairos.api.idempotency import Key, once
+from kairos.api.job_waiters import JobWaiters
+from kairos.api.own_queue import check_job, check_own_queue
+from kairos.api.path_converters import path_of
+from kairos.api.queue_quota import check_queues
+from kairos.api.replica_reads import read_aged
+from kairos.api.responses import answer, caller_of, changed, kairos_of, page_bytes
+from kairos.api.schemas import jobs as schemas
+from kairos.api.schemas.base import Answer
 from kairos.app import Kairos
 from kairos.errors import BadArguments, BadRequest
 from kairos.fsm.lifecycle import JobState
+from kairos.fsm.requests import REQUEST_BY_TARGET, REQUESTS, JobRequest
 from kairos.machine.call import Call
-from kairos.store.query import Verb
-from kairos.store.rows import Job
+from kairos.shapes.job import Job
+from kairos.store.query import Operation
 
 router = APIRouter(tags=["jobs"])
 
 
 @router.post("/api/jobs", status_code=202, response_model=schemas.JobAnswer)
 async def enqueue_job(request: Request, wanted: schemas.JobWanted, key: Key = None) -> Response:
-    """Accept a job: once this is answered, it reaches exactly one named end."""
+    """Enqueue a job. An accepted job reaches exactly one named end."""
     kairos, ask = kairos_of(request), _ask(request, wanted)
+    await check_queues(request, wanted.queue)
 
-    def work() -> Verb[Mapping[str, Any]]:
+    def work() -> Operation[Mapping[str, Any]]:
         (call,) = yield from _calls(kairos, [ask])
-        job = yield from verbs.enqueue(call)
+        job = yield from operations.enqueue(call)
         return {"job": document(kairos, job)}
 
     return await once(request, key, 202, work)
@@ -42,13 +49,14 @@ async def enqueue_job(request: Request, wanted: schemas.JobWanted, key: Key = No
 
 @router.post("/api/jobs/batch", status_code=202, response_model=schemas.BatchAnswer)
 async def enqueue_jobs(request: Request, wanted: schemas.BatchWanted, key: Key = None) -> Response:
-    """Accept many jobs in one statement; if one is wrong, none is stored."""
+    """Enqueue many jobs in one statement; if one is invalid, none is stored."""
     kairos = kairos_of(request)
     asks = [_ask(request, each, index) for index, each in enumerate(wanted.jobs)]
+    await check_queues(request, *(each.queue for each in wanted.jobs))
 
-    def work() -> Verb[Mapping[str, Any]]:
+    def work() -> Operation[Mapping[str, Any]]:
         calls = yield from _calls(kairos, asks, batch=True)
-        jobs = yield from verbs.enqueue_many(calls)
+        jobs = yield from operations.enqueue_many(calls)
         return {"jobs": [{"job": document(kairos, job), "isNew": job.is_new} for job in jobs]}
 
     return await once(request, key, 202, work)
@@ -57,84 +65,96 @@ async def enqueue_jobs(request: Request, wanted: schemas.BatchWanted, key: Key =
 @router.get("/api/jobs", response_model=schemas.JobList)
 async def list_jobs(
     request: Request,
-    state: Annotated[list[JobState] | None, Query()] = None,
-    action: Annotated[Name | None, Query()] = None,
-    queue: Annotated[Name | None, Query()] = None,
-    tag: Annotated[Name | None, Query()] = None,
-    key: Annotated[Name | None, Query()] = None,
-    schedule: Annotated[Name | None, Query()] = None,
-    text: Annotated[Name | None, Query()] = None,
-    from_: Annotated[Instant | None, Query(alias="from")] = None,
-    to: Annotated[Instant | None, Query()] = None,
+    filters: schemas.FilterQuery,
     cursor: Annotated[str | None, Query(max_length=100)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Response:
-    """Jobs, newest first. A page may be short, or empty, and still go on: follow `nextCursor` until it is null."""
-    filters = verbs.Filters(
-        state=state,
-        action=action,
-        queue=queue,
-        tag=tag,
-        key=key,
-        schedule=schedule,
-        text=text,
-        inserted_from=from_,
-        inserted_to=to,
-    )
+    """List jobs, newest first.
+
+    If no index matches the filters (`text`, an `input` that no action declares searchable, two filters that share no
+    index), the newest few thousand jobs are searched. The page may then be short or empty: `searchedTo` says how far
+    the search went, and `nextCursor` continues from there.
+    """
     kairos = kairos_of(request)
-    page = await kairos.run(verbs.page(filters, before=cursors.read(cursor), limit=limit))
+    most = page_bytes(request)
+    before = cursors.read(cursor)
+    page = await read_aged(
+        request, lambda: operations.bounded_page(filters, before=before, limit=limit, most=most)
+    )
     jobs = [document(kairos, job) for job in page.jobs]
-    return answer(request, {"jobs": jobs, "nextCursor": cursors.write(page.next)})
+    return answer(
+        request, {"jobs": jobs, "searchedTo": page.searched_to, "nextCursor": cursors.write(page.next)}
+    )
+
+
+@router.get("/api/jobs/counts", response_model=schemas.CountsAnswer)
+async def count_jobs(request: Request, filters: schemas.StatelessFilterQuery) -> Response:
+    """Count the jobs that match the filters by state, up to 10,000 in each."""
+    found = await read_aged(request, lambda: operations.counts(filters))
+    return answer(request, {"counts": found.states, "capped": found.capped})
 
 
 @router.get("/api/jobs/{id:number}", response_model=schemas.JobAnswer)
 async def read_job(request: Request, id: int) -> Response:  # noqa: A002 (the name in the path)
-    """One job as it is now."""
+    """Return one job as it is now."""
     kairos = kairos_of(request)
     return _job(request, await kairos.get(id))
 
 
-@router.patch("/api/jobs/{id:number}", response_model=schemas.JobAnswer)
+@router.patch(path_of(REQUESTS["edit"]), response_model=schemas.JobAnswer)
 async def edit_job(request: Request, id: int, changes: schemas.JobChanges) -> Response:  # noqa: A002
-    """Change how a job that waits for a worker is scheduled; what is due cannot be put off."""
+    """Change how a job that waits for a worker is scheduled; one that is due is put off by `snooze`."""
     given = {name: getattr(changes, name) for name in changes.model_fields_set}
     request.state.audit = changed(changes)
-    with_actor = verbs.edit(id, given, actor=caller_of(request).actor)
+    await check_job(request, id)
+    await check_queues(request, given.get("queue"))
+    with_actor = operations.edit(id, given, actor=caller_of(request).actor)
     try:
         return _job(request, await kairos_of(request).run(with_actor))
     except BadRequest as error:
         raise _placed(error) from error.__cause__
 
 
-@router.delete("/api/jobs/{id:number}", response_model=Answer)
+@router.delete(path_of(REQUESTS["delete"]), response_model=Answer)
 async def delete_job(request: Request, id: int) -> Response:  # noqa: A002
     """Delete a job that ended, with its history, signals and logs."""
-    await kairos_of(request).run(verbs.delete(id))
+    await check_job(request, id)
+    await kairos_of(request).run(operations.delete(id))
     return answer(request, {})
 
 
-@router.post("/api/jobs/{id:number}/cancel", response_model=schemas.JobAnswer)
-async def cancel_job(request: Request, id: int, why: schemas.Reason | None = None) -> Response:  # noqa: A002
-    """Cancel a job before it runs, or ask a running one to stop."""
-    job = await kairos_of(request).get(id)
-    reason = None if why is None else why.reason
-    actor = caller_of(request).actor
-    return _job(request, await job.transition(JobState.CANCELLED, reason=reason, actor=actor))
+def _move_endpoint(asked: JobRequest, target: JobState) -> Callable[..., Awaitable[Response]]:
+    """Build the endpoint of a request that moves a job."""
+
+    async def move(request: Request, id: int, wanted: Any = None) -> Response:  # noqa: A002
+        job = await kairos_of(request).get(id)
+        check_own_queue(request, job.queue)
+        details = {} if wanted is None else wanted.model_dump()
+        return _job(request, await job.transition(target, actor=caller_of(request).actor, **details))
+
+    move.__annotations__["wanted"] = schemas.body_of(asked) | None
+    return move
 
 
-@router.post("/api/jobs/{id:number}/run-now", response_model=schemas.JobAnswer)
-async def run_job_now(request: Request, id: int) -> Response:  # noqa: A002
-    """Bring a scheduled job's time forward to now."""
-    job = await kairos_of(request).get(id)
-    return _job(request, await job.transition(JobState.PENDING, actor=caller_of(request).actor))
+for _target, _asked in REQUEST_BY_TARGET.items():
+    _verb, *_rest = _asked.name.split("_")
+    router.add_api_route(
+        path_of(_asked),
+        _move_endpoint(_asked, _target),
+        methods=[_asked.method],
+        name="_".join((_verb, "job", *_rest)),
+        description=_asked.help,
+        response_model=schemas.JobAnswer,
+    )
 
 
-@router.post("/api/jobs/{id:number}/retry", status_code=202, response_model=schemas.JobAnswer)
+@router.post(path_of(REQUESTS["retry"]), status_code=202, response_model=schemas.JobAnswer)
 async def retry_job(request: Request, id: int, key: Key = None) -> Response:  # noqa: A002
     """Make a new job from one that ended; `retryOf` names the old one."""
+    await check_job(request, id)
     kairos = kairos_of(request)
 
-    def work() -> Verb[Mapping[str, Any]]:
+    def work() -> Operation[Mapping[str, Any]]:
         job = yield from kairos.retrying(id, **_origin(request))
         return {"job": document(kairos, job)}
 
@@ -147,12 +167,14 @@ async def wait_for_job(
     id: int,  # noqa: A002
     timeout: Annotated[float, Query(ge=0, le=60, description="Seconds.")] = 30,
 ) -> Response:
-    """The job as soon as it has ended, or as it is when the time is over: its `state` tells."""
+    """Wait for a job to end, at most for the timeout, and return it; its `state` says whether it has ended."""
     kairos = kairos_of(request)
     job = await kairos.get(id)
     if not job.is_terminal and timeout:
-        waiters = await request.app.part(Waiters)
-        await waiters.ended(id, timeout)
+        waiters = await request.app.component(JobWaiters)
+        hub = await request.app.component(EventHub)
+        with hub.slots.taken(caller_of(request).id):
+            await waiters.wait(id, timeout, request.scope.get("extensions", {}).get(CLIENT_DONE))
         job = await kairos.get(id)
     return _job(request, job)
 
@@ -164,18 +186,23 @@ async def read_history(
     cursor: cursors.AfterId = None,
     limit: cursors.Limit = 500,
 ) -> Response:
-    """Everything that was committed for one job, in order."""
+    """Return the history of one job, in order."""
     kairos = kairos_of(request)
-    found = await kairos.run(verbs.history(id, after=cursor, limit=limit + 1))
-    if not found:
-        await kairos.get(id)
-    rows, more = cursors.page(found, limit, lambda row: row.id)
-    return answer(request, {"history": [documents.change(row) for row in rows], "nextCursor": more})
+    most = page_bytes(request)
+    found = await read_aged(
+        request, lambda: operations.bounded_history(id, after=cursor or 0, limit=limit, most=most)
+    )
+    history = [shapes.document(row) for row in found.rows]
+    if any(row.state is not None for row in found.rows):
+        redact = serializers.redacted_fields(await kairos.get(id), kairos.registry)
+        history = [{**each, "state": serializers.redact(each["state"], redact)} for each in history]
+    more = str(found.rows[-1].id) if found.more else None
+    return answer(request, {"history": history, "nextCursor": more})
 
 
 def document(kairos: Kairos, job: Job) -> dict[str, Any]:
-    """A job as everybody may see it."""
-    return documents.job(job, kairos.registry)
+    """Return the document of a job, with redacted fields hidden."""
+    return serializers.job(job, kairos.registry)
 
 
 def _job(request: Request, job: Job) -> Response:
@@ -183,7 +210,7 @@ def _job(request: Request, job: Job) -> Response:
 
 
 def _origin(request: Request) -> dict[str, str | None]:
-    """Where a job comes from: who asks, over which request, within which trace."""
+    """Return the origin of a job: its caller, request id and trace."""
     return {
         "actor": caller_of(request).actor,
         "request_id": request.state.request_id,
@@ -191,7 +218,7 @@ def _origin(request: Request) -> dict[str, str | None]:
     }
 
 
-def _ask(request: Request, wanted: schemas.JobWanted, index: int | None = None) -> verbs.Ask:
+def _ask(request: Request, wanted: schemas.JobWanted, index: int | None = None) -> operations.NamedCall:
     given = {
         name: value
         for name in wanted.model_fields_set - {"action", "input"}
@@ -206,18 +233,18 @@ def _ask(request: Request, wanted: schemas.JobWanted, index: int | None = None) 
             )
             error.index = index
             raise _placed(error, batch=index is not None)
-    return verbs.Ask(wanted.action, wanted.input, {**given, **_origin(request)})
+    return operations.NamedCall(wanted.action, wanted.input, {**given, **_origin(request)})
 
 
-def _calls(kairos: Kairos, asks: list[verbs.Ask], *, batch: bool = False) -> Verb[list[Call]]:
+def _calls(kairos: Kairos, asks: list[operations.NamedCall], *, batch: bool = False) -> Operation[list[Call]]:
     try:
-        return (yield from verbs.calls(kairos.registry, asks))
+        return (yield from operations.calls(kairos.registry, asks))
     except BadRequest as error:
         raise _placed(error, batch=batch) from error.__cause__
 
 
 def _placed(error: BadRequest, *, batch: bool = False) -> BadRequest:
-    """The same refusal, with the field as the body of the request calls it."""
+    """Return the same error, with the field as the request's body names it."""
     field = error.field or ""
     if isinstance(error, BadArguments):
         field = f"input.{field}".rstrip(".")

@@ -1,4 +1,4 @@
-"""Keys: who may use the service, and for what."""
+"""The routes of API keys: list, add and revoke."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import documents
-from kairos.api import schemas_access as schemas
-from kairos.api.answer import answer, caller_of, kairos_of
-from kairos.verbs import keys as verbs
+from kairos import shapes
+from kairos.api.responses import answer, caller_of, kairos_of
+from kairos.api.schemas import keys as schemas
+from kairos.operations import keys as verbs
 
 router = APIRouter(tags=["keys"])
 
@@ -21,15 +21,15 @@ async def list_keys(
     cursor: Annotated[str | None, Query(pattern="^[0-9a-f]{1,64}$")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """Every key there ever was, newest first; revoked ones stay, as a record."""
+    """List all keys, newest first; revoked ones stay in the list."""
     found = await kairos_of(request).run(verbs.keys(before=cursor, limit=limit))
     more = found[-1].id if len(found) == limit else None
-    return answer(request, {"keys": [documents.key(each) for each in found], "nextCursor": more})
+    return answer(request, {"keys": [shapes.document(each) for each in found], "nextCursor": more})
 
 
 @router.post("/api/keys", response_model=schemas.KeyMade, status_code=201)
 async def add_key(request: Request, body: schemas.KeyWanted) -> Response:
-    """Make a key. Its secret is in this answer and nowhere else: only a hash of it is kept."""
+    """Create a key. Only this answer contains its secret, of which a hash is stored."""
     caller = caller_of(request)
     key, token = await kairos_of(request).run(
         verbs.add_key(
@@ -40,13 +40,13 @@ async def add_key(request: Request, body: schemas.KeyWanted) -> Response:
         )
     )
     request.state.audit = {"key": key.id, "name": key.name, "scopes": list(key.scopes)}
-    request.app.access.forget()
-    return answer(request, {"key": {**documents.key(key), "secret": token}}, 201)
+    request.app.access.clear_cache()
+    return answer(request, {"key": {**shapes.document(key), "secret": token}}, 201)
 
 
 @router.delete("/api/keys/{id}", response_model=schemas.KeyAnswer)
 async def revoke_key(request: Request, id: str) -> Response:  # noqa: A002 (its name in the path)
-    """Revoke a key for good, and end its sessions; elsewhere it stops working within seconds."""
+    """Revoke a key permanently, and end its sessions; other processes refuse it within seconds."""
     key = await kairos_of(request).run(verbs.revoke_key(id))
-    request.app.access.forget()
-    return answer(request, {"key": documents.key(key)})
+    request.app.access.clear_cache()
+    return answer(request, {"key": shapes.document(key)})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kairos.api import schemas_places as schemas
-from kairos.api.answer import answer
+from kairos.api.responses import answer
+from kairos.api.schemas import lifecycle as schemas
 from kairos.fsm import render
 from kairos.fsm.lifecycle import SPEC
 

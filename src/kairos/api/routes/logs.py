@@ -1,4 +1,4 @@
-"""What the steps of a job said."""
+"""The route of a job's log lines."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import documents, verbs
-from kairos.api import schemas_logs
-from kairos.api.answer import answer, kairos_of
-from kairos.machine.names import LARGEST_ID
+from kairos import operations, shapes
+from kairos.api.responses import answer, kairos_of, page_bytes
+from kairos.api.schemas.logs import LogsAnswer
+from kairos.machine.field_checks import LARGEST_ID
 
 router = APIRouter(tags=["jobs"])
 
 
-@router.get("/api/jobs/{id:number}/logs", response_model=schemas_logs.LogsAnswer)
+@router.get("/api/jobs/{id:number}/logs", response_model=LogsAnswer)
 async def read_logs(
     request: Request,
     id: int,  # noqa: A002 (as the path says)
     cursor: Annotated[int, Query(ge=0, le=LARGEST_ID, description="Only lines after this one.")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
 ) -> Response:
-    """The lines of one job, in the order they were said; `nextCursor` is null on the last page."""
-    found = await kairos_of(request).run(verbs.logs(id, after=cursor, limit=limit + 1))
-    page = found[:limit]
-    return answer(
-        request,
-        {
-            "logs": [documents.log_line(row) for row in page],
-            "nextCursor": page[-1].cursor if len(found) > limit else None,
-        },
-    )
+    """Return the log lines of one job, in order; `nextCursor` is null on the last page."""
+    asked = operations.bounded_logs(id, after=cursor, limit=limit, most=page_bytes(request))
+    found = await kairos_of(request).run(asked)
+    more = found.rows[-1].cursor if found.more else None
+    return answer(request, {"logs": [shapes.document(row) for row in found.rows], "nextCursor": more})

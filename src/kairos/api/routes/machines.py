@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kairos import documents, verbs
+from kairos import operations, serializers
 from kairos.api import cursors
-from kairos.api import schemas_places as schemas
-from kairos.api.answer import answer, kairos_of
+from kairos.api.responses import answer, kairos_of
+from kairos.api.schemas import machines as schemas
 from kairos.fsm import render
-from kairos.store.rows import MachineRow
+from kairos.shapes.machine import MachineRow
 
 if TYPE_CHECKING:
     from kairos.api.app import Service
@@ -25,8 +25,8 @@ router = APIRouter(tags=["machines"])
 
 @asynccontextmanager
 async def registered(service: Service) -> AsyncIterator[None]:
-    """Tells the database once which machines this process knows."""
-    await service.state.kairos.run(verbs.register(service.state.kairos.registry))
+    """Save the machines that this process knows in the database, once."""
+    await service.state.kairos.run(operations.register(service.state.kairos.registry))
     yield
 
 
@@ -34,25 +34,25 @@ async def registered(service: Service) -> AsyncIterator[None]:
 async def list_machines(
     request: Request, cursor: cursors.AfterName = None, limit: cursors.Limit = 500
 ) -> Response:
-    """Every machine that a worker or this service knows, or ever knew."""
-    await request.app.part(registered)
-    found = await kairos_of(request).run(verbs.machines(after=cursor, limit=limit + 1))
+    """List every machine that a worker or this service has ever registered."""
+    await request.app.component(registered)
+    found = await kairos_of(request).run(operations.machines(after=cursor, limit=limit + 1))
     by_name = [list(versions) for _, versions in groupby(found, key=lambda row: row.name)]
     machines, more = cursors.page(by_name, limit, lambda versions: versions[0].name)
     return answer(
-        request, {"machines": [documents.registered(each) for each in machines], "nextCursor": more}
+        request, {"machines": [serializers.registered(each) for each in machines], "nextCursor": more}
     )
 
 
 @router.get("/api/machines/{name}", response_model=schemas.MachineAnswer)
 async def read_machine(request: Request, name: str) -> Response:
-    """One machine, by its newest version."""
-    return answer(request, {"machine": documents.registered(await _versions(request, name))})
+    """Return the newest version of one machine."""
+    return answer(request, {"machine": serializers.registered(await _versions(request, name))})
 
 
 @router.get("/api/machines/{name}/diagram", response_model=schemas.Diagram)
 async def read_diagram(request: Request, name: str) -> Response:
-    """The steps of a machine and the ways between them."""
+    """Return the diagram of a machine: its steps and the edges between them."""
     diagram = (await _versions(request, name))[-1].diagram
     return answer(request, {"diagram": diagram, "mermaid": render.mermaid(render.of_json(diagram))})
 
@@ -64,5 +64,5 @@ async def read_schema(request: Request, name: str) -> Response:
 
 
 async def _versions(request: Request, name: str) -> list[MachineRow]:
-    await request.app.part(registered)
-    return await kairos_of(request).run(verbs.machine(name))
+    await request.app.component(registered)
+    return await kairos_of(request).run(operations.machine(name))

@@ -1,4 +1,4 @@
-"""What watches the service asks: is it alive, can it work, what is it."""
+"""The routes of health checks and versions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kairos.api import schemas
-from kairos.api.answer import Document, answer, kairos_of
-from kairos.store.migrate import wanted_version
+from kairos.api.responses import Document, answer, kairos_of
+from kairos.api.schemas import meta as schemas
+from kairos.store.migration_files import wanted_version
 
 router = APIRouter(tags=["meta"])
 
@@ -19,22 +19,23 @@ API_VERSION = 1
 
 @router.get("/healthz", response_model=schemas.Health)
 async def healthz(request: Request) -> Response:
-    """Whether the process is alive; it asks nothing of the database."""
+    """Say whether the process is alive, without using the database."""
     return answer(request, {"status": "ok"})
 
 
 @router.get("/readyz", response_model=schemas.Health)
 async def readyz(request: Request) -> Response:
-    """Whether it can work: the database is there, can be written to, and its schema fits."""
+    """Say whether the service can work: the database is reachable and writable, and its schema fits."""
     kairos = kairos_of(request)
     await kairos.open()
     await kairos.store.check()
+    await kairos.store.check_commits()
     return answer(request, {"status": "ready"})
 
 
 @router.get("/api/version", response_model=schemas.Version)
 async def read_version(request: Request) -> Response:
-    """The versions of the program, of the schema it needs, and of this API."""
+    """Return the versions of the program, of the schema it needs, and of this API."""
     numbers = {"kairos": version("kairos-scheduler"), "schema": wanted_version(), "api": API_VERSION}
     return answer(request, {"version": numbers})
 

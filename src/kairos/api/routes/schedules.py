@@ -1,9 +1,9 @@
-"""Schedules: what fires when, and what became of it."""
+"""The routes of schedules and their ticks."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any
@@ -11,25 +11,26 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import documents
+from kairos import serializers, shapes
 from kairos.api import cursors
-from kairos.api import schemas_schedules as schemas
-from kairos.api.answer import answer, caller_of, changed, kairos_of
-from kairos.api.filled import filled
-from kairos.api.schemas_jobs import JobAnswer
+from kairos.api.queue_quota import check_queues
+from kairos.api.responses import answer, caller_of, changed, kairos_of, page_bytes
+from kairos.api.restore_redacted import restore_redacted
+from kairos.api.schemas import schedules as schemas
+from kairos.api.schemas.jobs import JobAnswer
 from kairos.app import Kairos
 from kairos.errors import BadCursor, BadRequest, Conflict
 from kairos.machine.call import Call
-from kairos.machine.names import check_instant, check_name
-from kairos.store.query import Row, Verb
-from kairos.store.rows import Job
-from kairos.store.schedules import Schedule
-from kairos.verbs import schedules as verbs
-from kairos.verbs import ticks as tick_verbs
-from kairos.verbs.ask import Ask, calls
-from kairos.verbs.declared import ORPHANED
-from kairos.verbs.read import get
-from kairos.verbs.schedule_options import ScheduleOptions
+from kairos.machine.field_checks import check_instant, check_name
+from kairos.operations import schedules as verbs
+from kairos.operations import ticks as tick_verbs
+from kairos.operations.declared_schedules import ORPHANED
+from kairos.operations.named_calls import NamedCall, calls
+from kairos.operations.read_jobs import get
+from kairos.operations.schedule_options import ScheduleOptions
+from kairos.shapes.job import Job
+from kairos.shapes.schedule import Schedule
+from kairos.store.query import Operation, Row
 
 router = APIRouter(tags=["schedules"])
 
@@ -48,22 +49,30 @@ async def list_schedules(
     kairos = kairos_of(request)
     if cursor is not None:
         _check_cursor(cursor)
-    found = await kairos.run(verbs.list_all(after=cursor, limit=limit + 1, calendars=kairos.calendars))
-    schedules, more = cursors.page(found, limit, lambda schedule: schedule.name)
-    return answer(
-        request,
-        {"schedules": [documents.schedule(each, kairos.registry) for each in schedules], "nextCursor": more},
+
+    async def read(after: str | None, wanted: int) -> Sequence[Schedule]:
+        return await kairos.run(verbs.list_all(after=after, limit=wanted, calendars=kairos.calendars))
+
+    schedules, more = await cursors.pages_within(
+        read,
+        lambda schedule: serializers.schedule(schedule, kairos.registry),
+        lambda schedule: schedule.name,
+        after=cursor,
+        limit=limit,
+        most=page_bytes(request),
     )
+    return answer(request, {"schedules": schedules, "nextCursor": more})
 
 
 @router.post("/api/schedules", response_model=schemas.ScheduleAnswer, status_code=201)
 async def add_schedule(request: Request, body: schemas.ScheduleWanted) -> Response:
-    """Make a schedule; a name that is taken is a conflict."""
+    """Create a schedule; a name that is taken is a conflict."""
     kairos = kairos_of(request)
     options = {name: value for name in _OPTIONS if (value := getattr(body, name)) is not None}
     request.state.audit = {"schedule": body.name}
+    await check_queues(request, body.queue)
     schedule = await kairos.run(_add(kairos, body, options))
-    return answer(request, {"schedule": documents.schedule(schedule, kairos.registry)}, 201)
+    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)}, 201)
 
 
 @router.get("/api/schedules/{name}", response_model=schemas.ScheduleAnswer)
@@ -71,20 +80,21 @@ async def read_schedule(request: Request, name: str) -> Response:
     """One schedule, with its next five ticks."""
     kairos = kairos_of(request)
     schedule = await kairos.run(verbs.get(name, kairos.calendars))
-    return answer(request, {"schedule": documents.schedule(schedule, kairos.registry)})
+    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
 
 
 @router.patch("/api/schedules/{name}", response_model=schemas.ScheduleAnswer)
 async def edit_schedule(request: Request, name: str, body: schemas.ScheduleChange) -> Response:
-    """Change a schedule's words, policies, input or options; its later ticks are new ticks."""
+    """Change a schedule's intent, policies, input or options; its later ticks belong to a new generation."""
     kairos = kairos_of(request)
     changes = {field: getattr(body, field) for field in body.model_fields_set}
     request.state.audit = changed(body)
     for field, value in changes.items():
         if value is None and field not in _MAY_BE_NULL:
             raise BadRequest(f"{field} cannot be null: leave it out to keep it.", field=field)
+    await check_queues(request, changes.get("queue"))
     schedule = await kairos.run(_edit(kairos, name, changes))
-    return answer(request, {"schedule": documents.schedule(schedule, kairos.registry)})
+    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
 
 
 @router.delete("/api/schedules/{name}", response_model=schemas.ScheduleAnswer)
@@ -92,24 +102,24 @@ async def delete_schedule(request: Request, name: str) -> Response:
     """Delete a schedule and answer it as it was; its jobs and the record of its ticks stay."""
     kairos = kairos_of(request)
     schedule = await kairos.run(_remove(kairos, name))
-    return answer(request, {"schedule": documents.schedule(schedule, kairos.registry)})
+    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
 
 
 @router.post("/api/schedules/{name}/pause", response_model=schemas.ScheduleAnswer)
 async def pause_schedule(request: Request, name: str, body: schemas.PauseWanted | None = None) -> Response:
-    """Let a schedule fire no more until it is resumed."""
+    """Pause a schedule until it is resumed."""
     kairos = kairos_of(request)
     reason = None if body is None else body.reason
     schedule = await kairos.run(verbs.pause(name, reason, calendars=kairos.calendars))
-    return answer(request, {"schedule": documents.schedule(schedule, kairos.registry)})
+    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
 
 
 @router.post("/api/schedules/{name}/resume", response_model=schemas.ScheduleAnswer)
 async def resume_schedule(request: Request, name: str) -> Response:
-    """Let a schedule fire again; the ticks that fell into the pause are recorded as skipped."""
+    """Resume a schedule; the ticks during the pause are recorded as skipped."""
     kairos = kairos_of(request)
     schedule = await kairos.run(verbs.resume(name, calendars=kairos.calendars))
-    return answer(request, {"schedule": documents.schedule(schedule, kairos.registry)})
+    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
 
 
 @router.post("/api/schedules/{name}/trigger", response_model=JobAnswer, status_code=202)
@@ -117,17 +127,17 @@ async def trigger_schedule(request: Request, name: str) -> Response:
     """Enqueue a schedule's job now, outside its ticks."""
     kairos = kairos_of(request)
 
-    def work() -> Verb[Job]:
+    def work() -> Operation[Job]:
         return (yield from get((yield from tick_verbs.trigger(name, **_origin(request)))))
 
     # In one transaction: a job that was made is answered, and one that cannot be answered was not made.
     job = await kairos.transact(work)
-    return answer(request, {"job": documents.job(job, kairos.registry)}, 202)
+    return answer(request, {"job": serializers.job(job, kairos.registry)}, 202)
 
 
 @router.post("/api/schedules/{name}/backfill", response_model=schemas.Backfilled, status_code=202)
 async def backfill_schedule(request: Request, name: str, body: schemas.BackfillWanted) -> Response:
-    """Fire the ticks of a time that has passed that were never decided, at most 10,000 at once."""
+    """Fire the ticks of a past range that were never decided, at most 10,000 at once."""
     kairos = kairos_of(request)
     backfill = tick_verbs.backfill(name, body.start, body.end, calendars=kairos.calendars, **_origin(request))
     jobs = await kairos.run(backfill)
@@ -141,7 +151,7 @@ async def list_ticks(
     cursor: Annotated[str | None, Query(max_length=100)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """What was decided on a schedule's ticks, newest first; also once the schedule is deleted."""
+    """List the decided ticks of a schedule, newest first, also after the schedule was deleted."""
     kairos = kairos_of(request)
     before, generation = _position(cursor)
     found = await kairos.run(tick_verbs.ticks(name, before=before, generation=generation, limit=limit))
@@ -149,25 +159,25 @@ async def list_ticks(
         await kairos.run(verbs.read_row(name))  # a name that never was one is not found
     last = found[-1] if len(found) == limit else None
     more = None if last is None else f"{last.tick_at.isoformat()}~{last.generation}"
-    return answer(request, {"ticks": [documents.tick(each) for each in found], "nextCursor": more})
+    return answer(request, {"ticks": [shapes.document(each) for each in found], "nextCursor": more})
 
 
 def _origin(request: Request) -> dict[str, str | None]:
     return {"actor": caller_of(request).actor, "request_id": request.state.request_id}
 
 
-def _add(kairos: Kairos, body: schemas.ScheduleWanted, options: Mapping[str, Any]) -> Verb[Schedule]:
-    (call,) = yield from calls(kairos.registry, [Ask(body.action, body.input, options)])
+def _add(kairos: Kairos, body: schemas.ScheduleWanted, options: Mapping[str, Any]) -> Operation[Schedule]:
+    (call,) = yield from calls(kairos.registry, [NamedCall(body.action, body.input, options)])
     policies = ScheduleOptions.of({name: getattr(body, name) for name in _POLICIES})
     return (
         yield from verbs.save(body.name, body.when, call, policies, calendars=kairos.calendars, generation=0)
     )
 
 
-def _edit(kairos: Kairos, name: str, changes: Mapping[str, Any]) -> Verb[Schedule]:
+def _edit(kairos: Kairos, name: str, changes: Mapping[str, Any]) -> Operation[Schedule]:
     _refuse_declared(kairos, (yield from verbs.get(name)), "changed")
 
-    def call(row: Row) -> Verb[Call]:
+    def call(row: Row) -> Operation[Call]:
         return (yield from _changed_call(kairos, row, changes))
 
     return (
@@ -181,21 +191,23 @@ def _edit(kairos: Kairos, name: str, changes: Mapping[str, Any]) -> Verb[Schedul
     )
 
 
-def _changed_call(kairos: Kairos, row: Row, changes: Mapping[str, Any]) -> Verb[Call]:
-    """What the schedule runs from now on: new arguments are checked, those that stay were."""
+def _changed_call(kairos: Kairos, row: Row, changes: Mapping[str, Any]) -> Operation[Call]:
+    """Return the new call of a schedule; new arguments are validated, stored ones are not validated again."""
     call = verbs.stored_call(row)
     if "action" in changes or "input" in changes:
-        unshown = documents.unshown(row["fsm"], row["redact"] or (), kairos.registry)
+        redacted = serializers.redacted_by_action(row["fsm"], row["redact"] or (), kairos.registry)
         stored = json.loads(row["state"])
-        if changes.get("action", row["fsm"]) != row["fsm"] and documents.hidden(stored, unshown) != stored:
-            # Another action may hide less: what nobody was shown does not move to it.
+        if changes.get("action", row["fsm"]) != row["fsm"] and serializers.redact(stored, redacted) != stored:
+            # Another action may redact less: redacted values are not carried over to it.
             if "input" not in changes:
                 raise BadRequest(
                     "The input holds what is hidden: give the other action its own.", field="input"
                 )
             stored = {}
-        arguments = filled(changes["input"], stored, unshown) if "input" in changes else dict(stored)
-        (made,) = yield from calls(kairos.registry, [Ask(changes.get("action", row["fsm"]), arguments)])
+        arguments = (
+            restore_redacted(changes["input"], stored, redacted) if "input" in changes else dict(stored)
+        )
+        (made,) = yield from calls(kairos.registry, [NamedCall(changes.get("action", row["fsm"]), arguments)])
         call = replace(call, action=made.action, version=made.version, step=made.step, state=made.state)
     options = replace(
         call.options, **{field: changes[field] for field in ("priority", "key", "tags") if field in changes}
@@ -205,7 +217,7 @@ def _changed_call(kairos: Kairos, row: Row, changes: Mapping[str, Any]) -> Verb[
     return replace(call, queue=changes.get("queue", call.queue), options=options)
 
 
-def _remove(kairos: Kairos, name: str) -> Verb[Schedule]:
+def _remove(kairos: Kairos, name: str) -> Operation[Schedule]:
     schedule = yield from verbs.get(name, kairos.calendars)
     _refuse_declared(kairos, schedule, "deleted")
     yield from verbs.remove(name)
@@ -213,7 +225,7 @@ def _remove(kairos: Kairos, name: str) -> Verb[Schedule]:
 
 
 def _refuse_declared(kairos: Kairos, schedule: Schedule, done: str) -> None:
-    """What code declares would be back, or as it was, at the next start of a worker."""
+    """Refuse to change a schedule that code declares: the next worker that starts would restore it."""
     here = any(each.name == schedule.name for each in kairos.declared)
     if schedule.pause_reason == ORPHANED or not (here or schedule.declared_by is not None):
         return
@@ -224,7 +236,7 @@ def _refuse_declared(kairos: Kairos, schedule: Schedule, done: str) -> None:
 
 
 def _check_cursor(cursor: str) -> None:
-    """The cursor of the list of schedules is a name."""
+    """Check the cursor of the list of schedules, which is a name."""
     try:
         check_name(cursor, "cursor")
     except BadRequest:
@@ -232,7 +244,7 @@ def _check_cursor(cursor: str) -> None:
 
 
 def _bad_cursor() -> BadCursor:
-    return BadCursor("The cursor is none that a list gave out: start again without one.", field="cursor")
+    return BadCursor("The cursor is not one that a list returned: start again without one.", field="cursor")
 
 
 def _position(cursor: str | None) -> tuple[datetime | None, int]:

@@ -5,20 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
-from kairos.api import schemas, schemas_access
-from kairos.api.access import COOKIE, session_cookie
-from kairos.api.answer import answer, caller_of, kairos_of
+from kairos.api.authentication import COOKIE, session_cookie
 from kairos.api.caller import Caller, in_order
-from kairos.verbs.sessions import close_session, csrf_token, open_session
+from kairos.api.request_limits import LimitedBody, declared_length
+from kairos.api.responses import answer, caller_of, kairos_of
+from kairos.api.schemas import sessions as schemas
+from kairos.api.schemas.base import Answer
+from kairos.operations.sessions import close_session, csrf_token, open_session
 
-router = APIRouter(tags=["session"])
+# Bytes. Callers without a key send these bodies, and may leave them unfinished: each takes little memory.
+BODY_LIMIT = 4096
 
 
-@router.post("/api/session", response_model=schemas_access.SessionAnswer, status_code=201)
-async def sign_in(request: Request, body: schemas_access.SignIn) -> Response:
-    """Sign in with a key; the answer sets a cookie, and tells the token that changes need."""
+class SmallBodyRoute(APIRoute):
+    """A route whose body is small: `Authorization`, which reads it, gets an error where it goes beyond the limit."""
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        small = LimitedBody(receive, BODY_LIMIT, declared_length(Headers(scope=scope)))
+        await super().handle(scope, small, send)
+
+
+router = APIRouter(tags=["session"], route_class=SmallBodyRoute)
+
+
+@router.post("/api/session", response_model=schemas.SessionAnswer, status_code=201)
+async def sign_in(request: Request, body: schemas.SignIn) -> Response:
+    """Sign in with a key; the answer sets a cookie and contains the CSRF token that changes need."""
     caller = await request.app.access.by_token(body.key.get_secret_value())
     await request.state.known()
     request.state.audit = {"key": caller.id}
@@ -38,18 +55,18 @@ async def sign_in(request: Request, body: schemas_access.SignIn) -> Response:
     return response
 
 
-@router.get("/api/session", response_model=schemas_access.SessionAnswer)
+@router.get("/api/session", response_model=schemas.SessionAnswer)
 async def read_session(request: Request) -> Response:
-    """Who is signed in, what they may do, and the token that changes need."""
+    """Return who is signed in, their scopes, and the CSRF token that changes need."""
     return answer(request, _session(caller_of(request), request.app.access.csrf(request.headers)))
 
 
-@router.delete("/api/session", response_model=schemas.Answer)
+@router.delete("/api/session", response_model=Answer)
 async def sign_out(request: Request) -> Response:
-    """End the session, here and in the database; a key that was sent along stays as it is."""
+    """End the session of the cookie; a key is not affected."""
     if (session := caller_of(request).session) is not None:
         await kairos_of(request).run(close_session(session))
-        request.app.access.forget()
+        request.app.access.clear_cache()
     response = answer(request, {})
     if session_cookie(request.headers) is not None:
         response.delete_cookie(

@@ -8,12 +8,15 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kairos import documents, verbs
+from kairos import operations, shapes
 from kairos.api import cursors
-from kairos.api import schemas_jobs as schemas
-from kairos.api.answer import answer, caller_of, kairos_of
-from kairos.api.idempotent import Key, once
-from kairos.store.query import Verb
+from kairos.api.idempotency import Key, once
+from kairos.api.own_queue import check_job
+from kairos.api.path_converters import path_of
+from kairos.api.responses import answer, caller_of, kairos_of, page_bytes
+from kairos.api.schemas import signals as schemas
+from kairos.fsm.requests import REQUESTS
+from kairos.store.query import Operation
 
 router = APIRouter(tags=["signals"])
 
@@ -25,29 +28,28 @@ async def list_signals(
     cursor: cursors.AfterId = None,
     limit: cursors.Limit = 500,
 ) -> Response:
-    """Everything that was ever sent to one job, consumed or not, in order."""
-    kairos = kairos_of(request)
-    found = await kairos.run(verbs.signals(id, after=cursor, limit=limit + 1))
-    if not found:
-        await kairos.get(id)
-    rows, more = cursors.page(found, limit, lambda row: row.id)
-    return answer(request, {"signals": [documents.signal(row) for row in rows], "nextCursor": more})
+    """List the signals sent to one job, consumed or not, in order."""
+    asked = operations.bounded_signals(id, after=cursor or 0, limit=limit, most=page_bytes(request))
+    found = await kairos_of(request).run(asked)
+    more = str(found.rows[-1].id) if found.more else None
+    return answer(request, {"signals": [shapes.document(row) for row in found.rows], "nextCursor": more})
 
 
-@router.post("/api/jobs/{id:number}/signals", status_code=202, response_model=schemas.SignalAnswer)
+@router.post(path_of(REQUESTS["signal"]), status_code=202, response_model=schemas.SignalAnswer)
 async def send_signal(
     request: Request,
     id: int,  # noqa: A002
     wanted: schemas.SignalWanted,
     key: Key = None,
 ) -> Response:
-    """Send a signal to a job; one that ended takes none."""
+    """Send a signal to a job that has not ended."""
+    await check_job(request, id)
     actor = caller_of(request).actor
 
-    def work() -> Verb[Mapping[str, Any]]:
-        told = yield from verbs.signal(
+    def work() -> Operation[Mapping[str, Any]]:
+        delivery = yield from operations.signal(
             id, wanted.name, wanted.payload, dedup_key=wanted.dedup_key, actor=actor
         )
-        return {"signal": {"target": id, "name": wanted.name, "answer": told}}
+        return {"signal": {"target": id, "name": wanted.name, "answer": delivery}}
 
     return await once(request, key, 202, work)

@@ -1,6 +1,6 @@
-"""The dashboard: files that were exported beforehand, served to whatever path no route takes.
+"""Serve the exported files of the dashboard at every path that no route matches.
 
-Nothing is looked up in the file system by what a caller sends: the export is read once, and a path is a key in it.
+The export is read once into memory, and a path is a key in it: no request reaches the file system.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from kairos.api.guard import CONTENT_SECURITY, path_within
+from kairos.api.request_limits import CONTENT_SECURITY, path_within
 
 EXPORT = Path(__file__).parents[1] / "ui"
 
@@ -42,12 +43,14 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 _ASK_FIRST = "no-cache"
 _INLINE_SCRIPT = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.S | re.I)
 _JOB = re.compile(r"/jobs/(\d{1,19})/?")
+# The files of so many mount points are kept: a server may take the root from what a proxy sends.
+_BASES_KEPT = 8
 _NOT_PAGES = re.compile(r"/(api|metrics|healthz|readyz|openapi\.json)(/|$)")
 
 
 @dataclass(frozen=True)
 class File:
-    """One file of the export, as it is sent."""
+    """One file of the export, with its headers."""
 
     content: bytes
     kind: str
@@ -56,23 +59,24 @@ class File:
     shrinks: bool
 
     @cached_property
-    def tag(self) -> str:
+    def etag(self) -> str:
         return f'"{sha256(self.content).hexdigest()[:32]}"'
 
     @cached_property
-    def small(self) -> bytes:
+    def gzipped(self) -> bytes:
         return gzip.compress(self.content, 6, mtime=0)
 
 
 class Pages:
-    """Answers every path that no route takes: with a page, or with the envelope where programs look."""
+    """Answer every path that no route matches: with a page or, below /api, with the error envelope."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._mounted: dict[str, dict[str, File]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = path_within(scope)
-        if scope["type"] != "http" or not self._files or _NOT_PAGES.match(path):
+        if scope["type"] != "http" or not self._export or _NOT_PAGES.match(path):
             raise HTTPException(404)
         if scope["method"] != "GET":  # HEAD comes as GET
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
@@ -80,46 +84,64 @@ class Pages:
 
     def _answer(self, path: str, scope: Scope) -> Response:
         root = scope.get("root_path", "")
+        files = self._files_at(root)
         if job := _JOB.fullmatch(path):
             return RedirectResponse(f"{root}/job/?id={job[1]}", 307)
-        if f"{path}/" in self._files:
+        if f"{path}/" in files:
             query = scope["query_string"].decode("latin-1")
             return RedirectResponse(f"{root}{path}/" + (f"?{query}" if query else ""), 308)
-        if file := self._files.get(path):
+        if file := files.get(path):
             return _send(file, 200, Headers(scope=scope))
-        if missing := self._files.get("/404.html") or self._files.get("/404/"):
+        if missing := files.get("/404.html") or files.get("/404/"):
             return _send(missing, 404, Headers(scope=scope))
         raise HTTPException(404)
 
+    def _files_at(self, root: str) -> dict[str, File]:
+        """Return every file by its path, rewritten for a service that is mounted at `root`."""
+        if root not in self._mounted:
+            if len(self._mounted) >= _BASES_KEPT:
+                self._mounted.clear()
+            self._mounted[root] = {
+                path.removesuffix("index.html") if path.endswith("/index.html") else path: _file(
+                    path, content, root
+                )
+                for path, content in self._export.items()
+            }
+        return self._mounted[root]
+
     @cached_property
-    def _files(self) -> dict[str, File]:
-        """Every file by the path it is served at; empty if nothing was exported."""
+    def _export(self) -> dict[str, bytes]:
+        """Return the content of every exported file; empty if nothing was exported."""
         if not (self._folder / "index.html").is_file():
             return {}
-        found = {}
-        for file in sorted(self._folder.rglob("*")):
-            if file.is_file() and not file.is_symlink():
-                path = "/" + file.relative_to(self._folder).as_posix()
-                found[path.removesuffix("index.html") if file.name == "index.html" else path] = _read(
-                    file, path
-                )
-        return found
+        return {
+            "/" + file.relative_to(self._folder).as_posix(): file.read_bytes()
+            for file in sorted(self._folder.rglob("*"))
+            if file.is_file() and not file.is_symlink()
+        }
 
 
-def _read(file: Path, path: str) -> File:
-    content = file.read_bytes()
-    is_page = file.suffix == ".html"
+def _file(path: str, content: bytes, root: str) -> File:
+    suffix = PurePosixPath(path).suffix
+    if root and suffix in _SHRINKS:
+        content = _under(quote(root).encode(), content)
     return File(
         content,
-        _TYPES.get(file.suffix, "application/octet-stream"),
+        _TYPES.get(suffix, "application/octet-stream"),
         _FOR_EVER if path.startswith("/_next/static/") else _ASK_FIRST,
-        _with_scripts(content) if is_page else None,
-        file.suffix in _SHRINKS and len(content) > 1000,
+        _with_scripts(content) if suffix == ".html" else None,
+        suffix in _SHRINKS and len(content) > 1000,
     )
 
 
+def _under(root: bytes, content: bytes) -> bytes:
+    """The content for a service that is mounted at `root`: assets are loaded from there, and a page names it."""
+    content = content.replace(b"/_next/", root + b"/_next/")
+    return content.replace(b"<head>", b'<head><meta name="kairos-base" content="%s">' % root, 1)
+
+
 def _with_scripts(page: bytes) -> str:
-    """The policy of a page: its own inline scripts may run, by their hashes, and no others."""
+    """Return the content security policy of a page, which allows only its own inline scripts, by their hashes."""
     hashes = {
         base64.b64encode(sha256(script).digest()).decode()
         for script in _INLINE_SCRIPT.findall(page)
@@ -129,11 +151,11 @@ def _with_scripts(page: bytes) -> str:
 
 
 def _send(file: File, status: int, headers: Headers) -> Response:
-    ours = {"ETag": file.tag, "Cache-Control": file.keep, "Vary": "Accept-Encoding"}
+    ours = {"ETag": file.etag, "Cache-Control": file.keep, "Vary": "Accept-Encoding"}
     if file.policy is not None:
         ours["Content-Security-Policy"] = file.policy
-    if status == 200 and file.tag in headers.get("if-none-match", ""):
+    if status == 200 and file.etag in headers.get("if-none-match", ""):
         return Response(status_code=304, headers=ours)
     if file.shrinks and "gzip" in headers.get("accept-encoding", ""):
-        return Response(file.small, status, {**ours, "Content-Encoding": "gzip"}, file.kind)
+        return Response(file.gzipped, status, {**ours, "Content-Encoding": "gzip"}, file.kind)
     return Response(file.content, status, ours, file.kind)

@@ -1,14 +1,14 @@
-"""Workers: who is there, and asking one to leave."""
+"""The routes of workers: list, read and drain."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kairos import documents, verbs
+from kairos import operations, shapes
 from kairos.api import cursors
-from kairos.api import schemas_places as schemas
-from kairos.api.answer import answer, kairos_of
+from kairos.api.responses import answer, kairos_of
+from kairos.api.schemas import workers as schemas
 
 router = APIRouter(tags=["workers"])
 
@@ -17,19 +17,21 @@ router = APIRouter(tags=["workers"])
 async def list_workers(
     request: Request, cursor: cursors.AfterName = None, limit: cursors.Limit = 500
 ) -> Response:
-    """The workers that are there, and those that were lost without a word within a day."""
-    found = await kairos_of(request).run(verbs.workers(after=cursor, limit=limit + 1))
+    """List the live workers, and those that were lost within a day."""
+    found = await kairos_of(request).run(operations.workers(after=cursor, limit=limit + 1))
     workers, more = cursors.page(found, limit, lambda worker: worker.id)
-    return answer(request, {"workers": [documents.worker(each) for each in workers], "nextCursor": more})
+    return answer(request, {"workers": [shapes.document(each) for each in workers], "nextCursor": more})
 
 
 @router.get("/api/workers/{id}", response_model=schemas.WorkerAnswer)
 async def read_worker(request: Request, id: str) -> Response:  # noqa: A002 (the name in the path)
-    """One worker."""
-    return answer(request, {"worker": documents.worker(await kairos_of(request).run(verbs.worker(id)))})
+    """Return one worker."""
+    return answer(request, {"worker": shapes.document(await kairos_of(request).run(operations.worker(id)))})
 
 
 @router.post("/api/workers/{id}/drain", status_code=202, response_model=schemas.WorkerAnswer)
 async def drain_worker(request: Request, id: str) -> Response:  # noqa: A002
-    """Ask a worker to take no more jobs, finish those it runs, and end."""
-    return answer(request, {"worker": documents.worker(await kairos_of(request).run(verbs.drain(id)))}, 202)
+    """Ask a worker to pick no more jobs, finish those it runs, and end."""
+    return answer(
+        request, {"worker": shapes.document(await kairos_of(request).run(operations.drain(id)))}, 202
+    )

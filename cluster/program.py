@@ -1,0 +1,92 @@
+"""The processes of Kairos: `python -m cluster.program <role> <JSON>` is a worker, the service or a client.
+
+A worker and the service are those of `chaos/program.py`. A client asks for jobs at a steady rate and writes down which
+were acknowledged; while the file `pause` is in the folder it asks for none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from chaos import program
+from chaos.journal import Journal
+
+from kairos import KairosError
+from kairos.remote import KairosClient
+
+KEYS = (*(None for _ in range(16)), *(f"key-{n}" for n in range(8)))
+PAUSE = "pause"
+_MOST_ASKED = 200  # requests of one client that wait for their answers
+
+Ask = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
+
+
+def work(folder: str, url: str, connecting: dict[str, Any]) -> None:
+    """A worker with the default settings, but for how many steps it runs at once."""
+    if "FAKETIME" in os.environ:
+        # libfaketime shifts the end of a sleep too, although it is told to leave the monotonic clock alone.
+        time.sleep = lambda seconds: threading.Event().wait(seconds)  # type: ignore[assignment]
+    program.work(url, Path(folder), {"concurrency": 8}, program.NEW, None, connecting)
+
+
+def serve(folder: str, url: str, connecting: dict[str, Any], port: int) -> None:
+    program.answer(url, Path(folder), port, connecting)
+
+
+def ask(folder: str, name: str, rate: float, url: str = "", service: str = "") -> None:
+    """A client of the database at `url`, or of the service."""
+
+    async def main() -> None:
+        journal = Journal(Path(folder) / "journal")
+        async with AsyncExitStack() as stack:
+            if service:
+                client = await stack.enter_async_context(KairosClient(service, timeout=10, tries=1))
+                await _steadily(
+                    folder, name, rate, journal, lambda o, s: client.options(**o).enqueue("walk", **s)
+                )
+            else:
+                app = await stack.enter_async_context(program.build(url, journal))
+                walk = app.action("walk")
+                await _steadily(folder, name, rate, journal, lambda o, s: walk.options(**o).enqueue(**s))
+
+    asyncio.run(main())
+
+
+async def _steadily(folder: str, name: str, rate: float, journal: Journal, enqueue: Ask) -> None:
+    asked: set[asyncio.Task[None]] = set()
+
+    async def one(number: int) -> None:
+        token, key = f"{name}-{number}", KEYS[number % len(KEYS)]
+        journal.tell("ask", token=token)
+        try:
+            job = await enqueue({"tags": [token], "key": key}, {"n": 0, "key": key})
+        except KairosError as error:
+            journal.tell("info", token=token, error=str(error))
+        else:
+            journal.tell("ack", job=job.id, token=token, action="walk", key=key, client=name)
+
+    began = time.monotonic()
+    for number in count():
+        # By the clock: what was not asked for during a pause is not made up for.
+        began = max(began + 1 / rate, time.monotonic() - 1)
+        await asyncio.sleep(max(0.0, began - time.monotonic()))
+        if (Path(folder) / PAUSE).exists() or len(asked) >= _MOST_ASKED:
+            continue
+        task = asyncio.create_task(one(number))
+        asked.add(task)
+        task.add_done_callback(asked.discard)
+
+
+if __name__ == "__main__":
+    role, arguments = {"work": work, "serve": serve, "ask": ask}[sys.argv[1]], json.loads(sys.argv[2])
+    role(**arguments)

@@ -1,0 +1,205 @@
+"""Everything together: the database, the way to it, workers, the service and clients under a steady load.
+
+There are two ways to the database, and a worker and a client on each: `front` leads through PgBouncer and HAProxy,
+`hosts` is a URL that names every node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+import asyncpg
+from chaos import audit
+from chaos.journal import Journal
+from chaos.record import Record
+
+from cluster.database import Database
+from cluster.front import Front
+from cluster.hosts import Host, Network
+from cluster.probe import Probe
+from cluster.program import PAUSE
+from cluster.requirements import faketime
+from kairos import SyncKairos
+
+WAYS = ("front", "hosts")
+SERVICE = 8765
+_LIVE = """
+select count(*) from kairos.gen_durable where status::text not in ('done', 'failed', 'cancelled', 'expired')
+"""
+
+
+class System:
+    """Start it as a context manager; when it is left, every process has ended and the folder is gone, unless kept."""
+
+    def __init__(
+        self, *, etcds: int = 1, synchronous: bool = True, rate: float = 6.0, keep: bool = False
+    ) -> None:
+        memory = Path("/dev/shm")
+        self.folder = Path(
+            tempfile.mkdtemp(prefix="kairos-cluster-", dir=memory if memory.is_dir() else None)
+        )
+        self.folder.chmod(0o755)
+        self._rate = rate
+        self._keep = keep
+        self.network = Network(self.folder)
+        self.operator = self.network.add("operator")
+        self.database = Database(self.network, self.operator, etcds=etcds, synchronous=synchronous)
+        self.front = Front(self.network, self.database)
+        self.worker_hosts = {way: self.network.add(f"worker-{way}") for way in WAYS}
+        self._service_host = self.network.add("service")
+        self._client_host = self.network.add("client")
+        self.workers: dict[str, list[int]] = {
+            way: [] for way in WAYS
+        }  # every process there ever was, newest last
+        self.journal = Journal(self.folder / "journal")
+        self.probe = Probe(self.database)
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _start(self) -> None:
+        self.database.start()
+        self.front.start()
+        self.operator.call(lambda: SyncKairos(self.database.hosts_url).migrate())
+        self.on_primary(audit.install)
+        self.probe.start()
+        for way in WAYS:
+            self.start_worker(way, wait=False)
+        url = {
+            "folder": str(self.folder),
+            "url": self.front.pooled_url,
+            "connecting": self._connecting("front"),
+        }
+        self._run(self._service_host, "serve", **url, port=SERVICE)
+        until(lambda: self.journal.events("serving"), "the service does not listen")
+        service = f"http://127.0.0.1:{SERVICE}"
+        asking: dict[str, Any] = {"folder": str(self.folder), "rate": self._rate}
+        self._run(self._service_host, "ask", **asking, name="front", service=service)
+        self._run(self._client_host, "ask", **asking, name="hosts", url=self.database.hosts_url)
+        self.wait_for_work()  # by every way
+
+    def stop(self) -> None:
+        self.probe.stop()
+        self.network.close()
+        if not self._keep:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # Workers and clients
+
+    def start_worker(self, way: str, *, ahead: int = 0, wait: bool = True) -> None:
+        """Start a worker, whose clock may be some seconds ahead of the others'."""
+        url = self.front.pooled_url if way == "front" else self.database.hosts_url
+        env = {}
+        if ahead:
+            env = {
+                "LD_PRELOAD": str(faketime()),
+                "FAKETIME": f"{ahead:+d}",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            }
+        arguments = {"folder": str(self.folder), "url": url, "connecting": self._connecting(way)}
+        pid = self._run(self.worker_hosts[way], "work", env=env, **arguments).pid
+        self.workers[way].append(pid)
+        if wait:
+            until(lambda: self.journal.events("ready", pid=pid), f"the worker of {way} does not start")
+
+    def stop_worker(self, way: str) -> None:
+        """Ask a worker to leave, and wait until its host is empty."""
+        host = self.worker_hosts[way]
+        os.kill(self.workers[way][-1], signal.SIGTERM)
+        until(lambda: not host.living(), f"the worker of {way} does not stop")
+
+    def wait_for_work(self, since: float | None = None) -> None:
+        """Wait until every worker and every client has got something done after a moment (monotonic)."""
+        moment = time.monotonic() if since is None else since
+
+        def worked() -> bool:
+            events = [event for event in self.journal.read() if event["t"] > moment]
+            ended = {event["pid"] for event in events if event["e"] == "end"}
+            told = {event["client"] for event in events if event["e"] == "ack"}
+            return all(self.workers[way][-1] in ended and way in told for way in WAYS)
+
+        until(worked, "work did not go on by every way")
+
+    def come_to_rest(self) -> bool:
+        """Let the clients ask for nothing more, and everything that they asked for end; False if it does not."""
+        (self.folder / PAUSE).touch()
+
+        def at_rest() -> bool:
+            asked = {event["token"] for event in self.journal.events("ask")}
+            told = {event["token"] for event in self.journal.read() if event["e"] in ("ack", "info")}
+            return asked == told and self.on_primary(lambda connection: connection.fetchval(_LIVE)) == 0
+
+        try:
+            until(at_rest, "the work did not come to rest", 90)
+        except TimeoutError:
+            return False
+        return True
+
+    def go_on(self) -> None:
+        (self.folder / PAUSE).unlink(missing_ok=True)
+        self.wait_for_work()
+
+    def record(self, *, drained: bool) -> Record:
+        """Return what the checker judges; the clocks of processes may differ, so they are replaced by the machine's."""
+        found = self.on_primary(lambda connection: audit.read(connection, self.journal, drained=drained))
+        offset = time.time() - time.monotonic()
+        record: Record = found
+        record.journal = [{**event, "wall": event["t"] + offset} for event in record.journal]
+        return record
+
+    def on_primary(self, work: Callable[[asyncpg.Connection], Any]) -> Any:
+        """Run an async function of a connection to the primary, once there is one."""
+
+        async def run() -> Any:
+            connection = await asyncpg.connect(
+                self.database.hosts_url, target_session_attrs="primary", timeout=5
+            )
+            try:
+                return await work(connection)
+            finally:
+                await connection.close(timeout=5)
+
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                return self.operator.call(lambda: asyncio.run(run()))
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
+
+    def _connecting(self, way: str) -> dict[str, Any]:
+        return {"prepare": False, "direct_url": self.front.direct_url} if way == "front" else {}
+
+    def _run(
+        self, host: Host, role: str, *, env: dict[str, str] | None = None, **arguments: Any
+    ) -> subprocess.Popen[bytes]:
+        return host.start(role, sys.executable, "-m", "cluster.program", role, json.dumps(arguments), env=env)
+
+
+def until(is_so: Callable[[], Any], otherwise: str, seconds: float = 90) -> None:
+    """Wait for a state; past the deadline say what did not come."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{otherwise} within {seconds:.0f} s")
+        time.sleep(0.1)

@@ -1,0 +1,109 @@
+"use client";
+
+import * as Dialog from "@radix-ui/react-dialog";
+import { Command } from "cmdk";
+import { useState } from "react";
+import { useViews } from "@/features/jobs/saved-views";
+import { go, jobHref, jobsHref, machineHref, queueHref, scheduleHref } from "@/lib/address";
+import { STATES } from "@/lib/lifecycle.gen";
+import { useList } from "@/lib/list";
+import { useMachines } from "@/lib/machines";
+import { useTheme } from "@/lib/theme";
+import { useZone } from "@/lib/time";
+import { visibleLine } from "@/lib/visible";
+import { Icon } from "@/ui/icon";
+import { PAGES } from "./pages";
+import { search } from "./search";
+
+type Entry = { name: string; run: () => void };
+
+/** Everything one can go to or do, by typing a part of its name. */
+export function Palette({ onClose, onEnqueue }: { onClose: () => void; onEnqueue?: () => void }) {
+  const [typed, setTyped] = useState("");
+  const groups = useEntries(typed.trim(), onEnqueue);
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="overlay" />
+        <Dialog.Content
+          className="sheet"
+          style={{ top: "20%", translate: "-50% 0" }}
+          aria-describedby={undefined}
+        >
+          <Dialog.Title className="sr-only">Go to or do</Dialog.Title>
+          <Command loop>
+            <div className="flex items-center gap-2 border-b px-4 text-muted">
+              <Icon name="search" />
+              <Command.Input
+                value={typed}
+                onValueChange={setTyped}
+                placeholder="Go to a page, a job's number, an action, a queue…"
+                aria-label="Go to or do"
+                className="h-12 flex-1 bg-transparent text-14 text-ink outline-none"
+              />
+            </div>
+            <Command.List className="max-h-[50dvh] overflow-y-auto p-2">
+              <Command.Empty className="p-4 text-center text-13 text-muted">
+                Nothing has this name.
+              </Command.Empty>
+              {groups.map(([heading, entries, always]) => (
+                <Command.Group key={heading} heading={heading} className="palette-group" forceMount={always}>
+                  {entries.map((entry) => (
+                    <Command.Item
+                      key={entry.name}
+                      value={`${heading} ${entry.name}`}
+                      forceMount={always}
+                      className="menu-item"
+                      onSelect={() => {
+                        onClose();
+                        entry.run();
+                      }}
+                    >
+                      {visibleLine(entry.name)}
+                    </Command.Item>
+                  ))}
+                </Command.Group>
+              ))}
+            </Command.List>
+          </Command>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+/** The groups of entries; the last value says which stand there whatever was typed. */
+function useEntries(typed: string, onEnqueue?: () => void): [string, Entry[], boolean][] {
+  const [views] = useViews();
+  const [theme, setTheme] = useTheme();
+  const [zone, setZone] = useZone();
+  const machines = useMachines().data?.machines ?? [];
+  const queues = useList("queues", "/api/queues", {}).query.data?.queues ?? [];
+  const schedules = useList("schedules", "/api/schedules", {}).query.data?.schedules ?? [];
+  const to = (name: string, href: string): Entry => ({ name, run: () => go(href) });
+  const other = theme === "dark" ? "light" : "dark";
+  const groups: [string, Entry[], boolean][] = [];
+  if (/^\d+$/.test(typed)) groups.push(["Job", [to(`Open job ${typed}`, jobHref(typed))], true]);
+  else if (typed)
+    groups.push(["Search", [{ name: `Jobs that match ${typed}`, run: () => void search(typed, "") }], true]);
+  groups.push(
+    ["Pages", PAGES.map((page) => to(page.name, page.href)), false],
+    ["Views", views.map((view) => to(view.name, `/jobs/?${view.search}`)), false],
+    ["Jobs", STATES.map((state) => to(`Jobs ${state}`, jobsHref({ state }))), false],
+    ["Machines", machines.map((each) => to(each.name, machineHref(each.name))), false],
+    ["Queues", queues.map((each) => to(each.name, queueHref(each.name))), false],
+    ["Schedules", schedules.map((each) => to(each.name, scheduleHref(each.name))), false],
+    [
+      "Do",
+      [
+        ...(onEnqueue ? [{ name: "Enqueue a job", run: onEnqueue }] : []),
+        { name: `Use the ${other} theme`, run: () => setTheme(other) },
+        zone === "utc"
+          ? { name: "Show times in your time zone", run: () => setZone("local") }
+          : { name: "Show times in UTC", run: () => setZone("utc") },
+      ],
+      false,
+    ],
+  );
+  return groups.filter(([, entries]) => entries.length > 0);
+}

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { worstFirst } from "@/features/alarms/order";
+import type { Alarm } from "@/lib/documents";
+
+test("alarms come worst first, the latest of them before others", () => {
+  const alarm = (id: number, severity: string, minute: number, acknowledged = false) =>
+    ({
+      id,
+      severity,
+      lastAt: `2026-01-02T00:0${minute}:00Z`,
+      acknowledgedAt: acknowledged ? "x" : null,
+    }) as Alarm;
+  const order = worstFirst([
+    alarm(1, "warning", 1),
+    alarm(2, "error", 1),
+    alarm(3, "error", 2, true),
+    alarm(4, "warning", 5),
+  ]);
+  expect(order.map((each) => each.id)).toEqual([2, 4, 1, 3]);
+});

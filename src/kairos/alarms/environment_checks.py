@@ -1,0 +1,137 @@
+"""Find problems of the Postgres server and its settings, from facts that were collected before. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+OLDEST_POSTGRES = 150000
+# A listener that never reads fills the notification queue; when it is full, commits fail.
+MOST_NOTIFICATIONS = 0.1
+MOST_CONNECTIONS = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem of the database or its settings, and what to do about it."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The collected facts: Postgres's own settings, and what was tried from here."""
+
+    server: Mapping[str, Any]
+    hears: bool
+    pooled: bool
+    skew: timedelta
+    zones: bool
+
+
+def check(place: Environment, most_skew: timedelta) -> list[Problem]:
+    """Return every problem, those that lose data first."""
+    return [problem for is_so, problem in _CHECKS if is_so(place)] + (
+        [_skewed(place.skew)] if abs(place.skew) >= most_skew else []
+    )
+
+
+def _skewed(skew: timedelta) -> Problem:
+    return Problem(
+        "CLOCK",
+        f"The clock of this machine is {skew.total_seconds():+.1f} s from the database's.",
+        "Run an NTP client on both.",
+    )
+
+
+_CHECKS: tuple[tuple[Callable[[Environment], bool], Problem], ...] = (
+    (
+        lambda place: not place.server["fsync"],
+        Problem(
+            "FSYNC_OFF",
+            "Postgres runs with fsync off: a crash of its machine may lose or destroy everything.",
+            "Set fsync = on and restart Postgres.",
+        ),
+    ),
+    (
+        lambda place: not place.server["full_page_writes"],
+        Problem(
+            "FULL_PAGE_WRITES_OFF",
+            "Postgres runs with full_page_writes off: a crash of its machine may leave torn pages.",
+            "Set full_page_writes = on.",
+        ),
+    ),
+    (
+        lambda place: place.server["synchronous_commit"] == "off",
+        Problem(
+            "SYNCHRONOUS_COMMIT_OFF",
+            "synchronous_commit is off: a crash of Postgres may lose jobs that were enqueued on your own connections, "
+            "or through a pooler, a moment before.",
+            "Set synchronous_commit = on for the server, the database or the user that Kairos connects as.",
+        ),
+    ),
+    (
+        lambda place: place.server["followed_asynchronously"],
+        Problem(
+            "STANDBY_ASYNCHRONOUS",
+            "A standby follows Postgres, and commits do not wait for it: a failover to it loses the last jobs.",
+            "Name it in synchronous_standby_names, and set KAIROS_REQUIRE_STANDBY=true; else expect that loss.",
+        ),
+    ),
+    (
+        lambda place: place.server["version"] < OLDEST_POSTGRES,
+        Problem("POSTGRES_TOO_OLD", "Postgres is older than 15.", "Upgrade it to 15 or later."),
+    ),
+    (
+        lambda place: not (place.server["autovacuum"] and place.server["track_counts"]),
+        Problem(
+            "AUTOVACUUM_OFF",
+            "Autovacuum is off: dead rows pile up, and every pick walks over them.",
+            "Set autovacuum = on and track_counts = on.",
+        ),
+    ),
+    (
+        lambda place: not place.hears and place.pooled,
+        Problem(
+            "LISTEN_POOLED",
+            "LISTEN hears nothing here: prepare is off, as behind a pooler, and there is no direct_url.",
+            "Set KAIROS_DIRECT_URL to Postgres itself; until then workers find jobs by polling.",
+        ),
+    ),
+    (
+        lambda place: not place.hears and not place.pooled,
+        Problem(
+            "LISTEN_DEAF",
+            "LISTEN hears nothing here: a pooler in transaction mode, or a direct_url that leads elsewhere.",
+            "Behind a pooler set KAIROS_PREPARE=false and KAIROS_DIRECT_URL to Postgres itself.",
+        ),
+    ),
+    (
+        lambda place: place.server["notifications"] > MOST_NOTIFICATIONS,
+        Problem(
+            "NOTIFICATIONS_FULL",
+            "Postgres' queue of notifications fills up: a session that LISTENs stays inside a transaction.",
+            "Find it in pg_stat_activity and end it; once the queue is full, commits fail.",
+        ),
+    ),
+    (
+        lambda place: place.server["connections"] >= place.server["max_connections"] * MOST_CONNECTIONS,
+        Problem(
+            "CONNECTIONS_SPENT",
+            "Nearly all of Postgres' connections are taken.",
+            "Raise max_connections, lower pool_size, or put a pooler in between.",
+        ),
+    ),
+    (
+        lambda place: not place.zones,
+        Problem(
+            "NO_TIME_ZONES",
+            "This machine has no usable database of time zones: schedules would fire at the wrong time.",
+            "Install the tzdata package.",
+        ),
+    ),
+)

@@ -1,0 +1,84 @@
+"""The schemas of `/api/stats` and its series."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kairos.api.schemas.base import AgedAnswer, Output, model_of, one
+from kairos.shapes.outcome import OutcomeRow
+
+
+class Percentiles(Output):
+    """In milliseconds, to within 10 percent; null where nothing was measured."""
+
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class Counts(Output):
+    accepted: int
+    started: int
+    success: int
+    failed: int
+    expired: int
+    cancelled: int
+    retried: int
+    wait: Percentiles
+    run: Percentiles
+
+
+class Window(Counts):
+    seconds: float
+    per_second: float
+
+
+class ActionCounts(Counts):
+    action: str
+
+
+class QueueCounts(Output):
+    name: str
+    scheduled: int
+    pending: int
+    running: int
+    waiting: int
+    oldest_pending_at: datetime | None
+
+
+class NextTick(Output):
+    schedule: str
+    at: datetime
+
+
+class Stats(Output):
+    """`behind`: the time of the oldest event not counted yet, or null. `atLeast`: states that may have more jobs."""
+
+    at: datetime
+    behind: datetime | None
+    states: dict[str, int]
+    at_least: list[str]
+    window: Window
+    actions: list[ActionCounts]
+    queues: list[QueueCounts]
+    next: list[NextTick]
+    workers: int
+    alarms: int
+
+
+class StatsAnswer(AgedAnswer):
+    stats: Stats
+
+
+class Slot(Counts):
+    """`failureShare` is the share of the jobs that ended which failed; null where none ended."""
+
+    at: datetime
+    failure_share: float | None
+
+
+class SeriesAnswer(AgedAnswer):
+    series: list[Slot]
+
+
+OutcomesAnswer = one("OutcomesAnswer", base=AgedAnswer, outcomes=list[model_of(OutcomeRow)])  # type: ignore[misc]

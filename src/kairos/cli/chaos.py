@@ -1,0 +1,14 @@
+"""`kairos chaos`: run the fault injection of a clone under load, and check the result."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import typer
+
+from kairos.cli.clone import run_from_clone
+
+
+def chaos(ctx: typer.Context) -> NoReturn:
+    """Run the faults in `chaos/` of a clone with the given arguments, and judge what came of them."""
+    run_from_clone("chaos", "chaos runs", ctx.args)

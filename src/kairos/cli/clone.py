@@ -1,0 +1,22 @@
+"""Programs of a clone that are no part of the package: `kairos bench`, `kairos chaos` and `kairos cluster`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import kairos
+from kairos.errors import ConfigError
+
+CLONE = Path(kairos.__file__).parents[2]
+
+
+def run_from_clone(folder: str, what: str, arguments: list[str]) -> NoReturn:
+    """Replace this process by the program in `folder` of the clone."""
+    if not (CLONE / folder).is_dir():
+        raise ConfigError(f"There is no {folder} folder: {what} from a clone of the repository.")
+    sys.stdout.flush()
+    os.chdir(CLONE)
+    os.execv(sys.executable, [sys.executable, "-m", folder, *arguments])  # noqa: S606 - as we are

@@ -1,0 +1,14 @@
+"""`kairos cluster`: break a Postgres cluster under load, from a clone, and measure how long work stands still."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import typer
+
+from kairos.cli.clone import run_from_clone
+
+
+def cluster(ctx: typer.Context) -> NoReturn:
+    """Run the faults in `cluster/` of a clone with the given arguments: failovers, partitions, lost quorums."""
+    run_from_clone("cluster", "a cluster runs", ctx.args)

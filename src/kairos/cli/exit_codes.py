@@ -1,0 +1,51 @@
+"""Report a failed command: one sentence on standard error, and a meaningful exit code."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from kairos.cli.load import BadApp
+from kairos.cli.output import escape_control
+from kairos.errors import BadRequest, KairosError
+from kairos.schedule import IntentError
+
+USAGE = BadRequest.exit_code
+CANNOT_READ = 74  # EX_IOERR: a file or a folder, not the database
+
+# The base class of all usage errors, which typer does not export by itself.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def report(error: Exception) -> int:
+    """Print the error and return its exit code; re-raise unexpected errors, so that Python prints the traceback."""
+    match error:
+        case BadApp():
+            _say(error.message, error.trace)
+            return error.exit_code
+        case IntentError():
+            _say(str(error))
+            return error.exit_code
+        case KairosError():
+            _say(error.message)
+            return error.exit_code
+        case OSError(filename=str() as name, strerror=str() as why):
+            _say(f"{why}: {name}")
+            return CANNOT_READ
+        case _UsageError():
+            _say(_usage(error))
+            return USAGE
+    raise error
+
+
+def _usage(error: Exception) -> str:
+    complaint = error.format_message().replace("Value error, ", "")  # type: ignore[attr-defined]
+    if not complaint.endswith((".", "?")):
+        complaint += "."
+    ctx = getattr(error, "ctx", None)
+    return complaint if ctx is None else f"{complaint} Try `{ctx.command_path} --help`."
+
+
+def _say(sentence: str, before: str = "") -> None:
+    sys.stderr.write(escape_control(f"{before}kairos: {sentence}\n", lines=True))

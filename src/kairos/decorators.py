@@ -1,0 +1,257 @@
+"""The decorators `@app.job`, `@app.machine` and `@app.schedule`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, Unpack, overload
+
+from kairos.action import Action, DeclaredOptions, J, R, choose
+from kairos.durations import Duration
+from kairos.errors import BadArguments, BadDefinition
+from kairos.machine.call import Call, Options
+from kairos.machine.context import Context
+from kairos.machine.definition import MARK, Handle, Machine
+from kairos.machine.field_checks import check_name
+from kairos.machine.from_code import Declaration, read_class, read_function
+from kairos.machine.hooks import HookDecorators, Hooks
+from kairos.machine.registry import Registry
+from kairos.operations.declared_schedules import Declared
+from kairos.operations.queues_and_workers import check_limits
+from kairos.operations.schedule_options import ScheduleOptions, check_call
+from kairos.operations.schedules import NONE as NO_CALENDARS
+from kairos.operations.schedules import check_intent
+from kairos.store.schedules import Calendars
+from kairos.suggest import did_you_mean
+
+P = ParamSpec("P")
+# Functions whose first argument is the context of their job.
+InContext: TypeAlias = Callable[Concatenate[Context[Any], P], R]
+AsyncInContext: TypeAlias = Callable[Concatenate[Context[Any], P], Coroutine[Any, Any, R]]
+
+
+class Decorator(Protocol[J]):
+    """Takes a function, async or not, with or without a context before its arguments."""
+
+    @overload
+    def __call__(self, function: AsyncInContext[P, R], /) -> Action[P, J, R]: ...
+    @overload
+    def __call__(self, function: InContext[P, R], /) -> Action[P, J, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Action[P, J, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Action[P, J, R]: ...
+
+
+class Decorators(HookDecorators, Generic[J]):
+    """The decorators of an app, and the actions that they registered."""
+
+    registry: Registry
+    declared: list[Declared]
+    calendars: Calendars = NO_CALENDARS
+    enqueue: Any  # sync or async
+    result_of: Any
+
+    @overload
+    def job(self, function: AsyncInContext[P, R], /) -> Action[P, J, R]: ...
+    @overload
+    def job(self, function: InContext[P, R], /) -> Action[P, J, R]: ...
+    @overload
+    def job(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> Action[P, J, R]: ...
+    @overload
+    def job(self, function: Callable[P, R], /) -> Action[P, J, R]: ...
+    @overload
+    def job(
+        self,
+        *,
+        name: str | None = ...,
+        version: int = ...,
+        queue: str = ...,
+        retry: Handle | None = ...,
+        ttl: Duration | None = ...,
+        timeout: Duration | None = ...,
+        runs_in: str | None = ...,
+        redact: Sequence[str] = ...,
+        capture: bool = ...,
+        search: Sequence[str] = ...,
+        keep_states: bool = ...,
+        concurrency: int | None = ...,
+        rate: tuple[int, Duration] | None = ...,
+        **options: Unpack[DeclaredOptions],
+    ) -> Decorator[J]: ...
+    def job(  # type: ignore[misc]  # mypy does not see that **options takes an unpacked TypedDict
+        self,
+        function: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        version: int = 1,
+        queue: str = "default",
+        retry: Handle | None = None,
+        ttl: Duration | None = None,
+        timeout: Duration | None = None,
+        runs_in: str | None = None,
+        redact: Sequence[str] = (),
+        capture: bool = False,
+        search: Sequence[str] = (),
+        keep_states: bool = False,
+        concurrency: int | None = None,
+        rate: tuple[int, Duration] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Register a function as an action, and return the action.
+
+        Jobs are found by the value of the arguments in `search`. With `keep_states` the history holds the state after
+        each step. `concurrency` and `rate` limit its jobs over all workers: they are the limits of its queue, which
+        has the action's name unless `queue` is given.
+        """
+
+        def register(target: Callable[..., Any]) -> Action[..., J]:
+            _check_target(target, "@app.job", inspect.isroutine(target), "a function")
+            declared = Declaration(
+                name or target.__name__,
+                version,
+                _own_queue(queue, name or target.__name__, concurrency, rate),
+                retry,
+                ttl,
+                timeout,
+                redact,
+                capture,
+                search,
+                keep_states,
+            )
+            machine = read_function(target, declared, runs_in=runs_in)
+            return self._register(machine, target, options, concurrency, rate)
+
+        return register if function is None else register(function)
+
+    @property
+    def hooks(self) -> Hooks:
+        return self.registry.hooks
+
+    def machine(
+        self,
+        name: str,
+        *,
+        version: int = 1,
+        queue: str = "default",
+        retry: Handle | None = None,
+        ttl: Duration | None = None,
+        timeout: Duration | None = None,
+        run_ahead: bool = True,
+        redact: Sequence[str] = (),
+        capture: bool = False,
+        search: Sequence[str] = (),
+        keep_states: bool = False,
+        concurrency: int | None = None,
+        rate: tuple[int, Duration] | None = None,
+        **options: Unpack[DeclaredOptions],
+    ) -> Callable[[type], Action[..., J]]:
+        """Register a class with `@step` methods as an action; `search`, `keep_states` and limits are as in `job`."""
+        if inspect.isclass(name):
+            raise BadDefinition(
+                f"@app.machine stands on {_called(name)} without a name: write "
+                f'@app.machine("{name.__name__.lower()}").'
+            )
+        own_queue = _own_queue(queue, name, concurrency, rate)
+        declared = Declaration(
+            name, version, own_queue, retry, ttl, timeout, redact, capture, search, keep_states
+        )
+
+        def register(target: type) -> Action[..., J]:
+            _check_target(target, "@app.machine", inspect.isclass(target), "a class with @step methods")
+            machine = read_class(target, declared, run_ahead=run_ahead)
+            return self._register(machine, target, options, concurrency, rate)
+
+        return register
+
+    def schedule(
+        self,
+        when: str,
+        *,
+        name: str | None = None,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 (the word the API uses)
+        **options: Any,
+    ) -> Callable[[Action[P, J, R]], Action[P, J, R]]:
+        """Declare that an action runs on a schedule: `@app.schedule("every weekday at 9am in London")`.
+
+        A worker saves the schedule to the database when it starts. `input` holds the action's arguments.
+        """
+        policies = ScheduleOptions.of(options)
+        check_intent(when, policies.tz, self.calendars)
+
+        def declare(action: Action[P, J, R]) -> Action[P, J, R]:
+            if not isinstance(action, Action):
+                raise BadDefinition(
+                    f"@app.schedule stands on {_called(action)}, which is no action yet: write @app.schedule(…) above "
+                    "@app.job or @app.machine(…)."
+                )
+            check_name(name or action.name, "name")
+            arguments = dict(input or {})
+            call: Callable[..., Call] = action.call
+            # Wrong arguments and options fail here, not at the first tick.
+            try:
+                check_call(call(**arguments))
+            except BadArguments as error:
+                raise BadArguments(
+                    f"{error.message} A schedule gives its arguments as input={{…}}.", field=error.field
+                ) from error
+            self.declared.append(Declared(name or action.name, when, lambda: call(**arguments), policies))
+            return action
+
+        return declare
+
+    def _register(
+        self,
+        machine: Machine,
+        target: Any,
+        options: Mapping[str, Any],
+        concurrency: int | None,
+        rate: tuple[int, Duration] | None,
+    ) -> Action[..., J]:
+        chosen = choose(Options(), options)
+        if callable(chosen.key):
+            _check_key(machine, chosen.key)
+        if concurrency is not None or rate is not None:
+            limits = {"concurrency": concurrency, "rate": rate}
+            check_limits(machine.queue, limits)
+            self.registry.limit(machine, limits)
+        self.registry.add(machine, chosen)
+        return Action(machine, self, chosen, target)
+
+    def action(self, name: str) -> Action[..., J]:
+        """Return the newest version of an action by name."""
+        machine = self.registry.latest(name)
+        return Action(machine, self, self.registry.options(machine))
+
+
+def _own_queue(queue: str, action: str, concurrency: int | None, rate: Any) -> str:
+    """Return the queue of an action: one of its own, if it has limits and names no other."""
+    return action if queue == "default" and (concurrency, rate) != (None, None) else queue
+
+
+def _check_key(machine: Machine, key: Callable[..., str]) -> None:
+    """Refuse a key of arguments that the action does not have."""
+    for name in inspect.signature(key).parameters if machine.plain else ():
+        if name not in machine.arguments:
+            raise BadDefinition(
+                f"The key of {machine.name!r} asks for {name!r}, which is none of its arguments."
+                f"{did_you_mean(name, machine.arguments)}"
+            )
+
+
+def _check_target(target: Any, decorator: str, fits: bool, wanted: str) -> None:
+    if isinstance(target, Action):
+        raise BadDefinition(
+            f"{decorator} stands on {target!r}, which is an action already: leave one of them out."
+        )
+    if hasattr(target, MARK):
+        raise BadDefinition(
+            f"{decorator} stands on the step {_called(target)}: @step marks a method of a class under @app.machine(…)."
+        )
+    if not fits:
+        raise BadDefinition(f"{decorator} takes {wanted}, not {_called(target)}.")
+
+
+def _called(target: Any) -> str:
+    return getattr(target, "__qualname__", None) or repr(target)

@@ -1,0 +1,60 @@
+"""Stop the embedded server after its process was killed and could not stop it itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+# Its standard input is a pipe that only the watched process holds open. A line means that the server was stopped; end
+# of file without a line means that the process was killed. Until then this is a sleeping shell.
+WAIT = 'read -r line || exec "$@"'
+# Other users of the server, such as a worker of the killed process, may be about to exit as well. After this many
+# seconds the server is left to them.
+TIMEOUT = 20.0
+
+
+class ServerWatchdog:
+    """A small process that outlives this one and stops the server if no other process uses it."""
+
+    def __init__(self, data: Path) -> None:
+        reading, self._writing = os.pipe()
+        stop = [sys.executable, "-P", "-m", "kairos.embedded.server_watchdog", str(data)]
+        try:
+            self._process = subprocess.Popen(
+                ["/bin/sh", "-c", WAIT, "kairos-server-watchdog", *stop],
+                stdin=reading,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                start_new_session=True,  # what ends a terminal, or its commands, must not reach it
+            )
+        finally:
+            os.close(reading)
+
+    def discard_after_fork(self) -> None:
+        """Close a forked child's copy of the pipe: only the parent's end must close it."""
+        os.close(self._writing)
+
+    def stop(self) -> None:
+        """End the watchdog: the server was stopped in good order."""
+        with suppress(BrokenPipeError):  # it was killed
+            os.write(self._writing, b"\n")
+        os.close(self._writing)
+        self._process.wait(timeout=30)
+
+
+def main() -> None:
+    from kairos.embedded.server import Server
+
+    server = Server(Path(sys.argv[1]))
+    deadline = time.monotonic() + TIMEOUT
+    while not server.stop_unused() and time.monotonic() < deadline:
+        time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Kairos inside other frameworks; each module needs the framework it is named after."""

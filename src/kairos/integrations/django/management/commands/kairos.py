@@ -1,0 +1,50 @@
+"""`manage.py kairos …`: the command line of Kairos, on the project's database and with the project set up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from kairos.cli import run
+from kairos.integrations.django.database import database_url
+
+_TASKS = "kairos.integrations.django.tasks:app"
+
+
+class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
+    help = "Run Kairos: manage.py kairos migrate, manage.py kairos worker, manage.py kairos jobs ls …"
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Pass all arguments after the command's name to Kairos."""
+        sys.exit(run(prepare(argv[2:])))
+
+    def handle(self, *arguments: str, **options: Any) -> None:
+        """Run it from code: `call_command("kairos", "migrate")`."""
+        if code := run(prepare(list(arguments))):
+            raise SystemExit(code)
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("arguments", nargs="*")
+
+
+def prepare(arguments: list[str]) -> list[str]:
+    """Set the database and the app, unless the environment does; a worker of tasks serves all their queues."""
+    os.environ.setdefault(
+        "KAIROS_DATABASE_URL", database_url(getattr(settings, "KAIROS_DATABASE", "default"))
+    )
+    named = getattr(settings, "KAIROS_APP", None)
+    backends = [
+        backend
+        for backend in getattr(settings, "TASKS", {}).values()
+        if backend["BACKEND"].startswith("kairos.integrations.django")
+    ]
+    if named or backends:
+        os.environ.setdefault("KAIROS_APP", named or _TASKS)
+    if arguments[:1] == ["worker"] and not named and backends and "--queues" not in arguments:
+        queues = {queue for backend in backends for queue in backend.get("QUEUES", ["default"])}
+        return [*arguments, "--queues", ",".join(sorted(queues))]
+    return arguments

@@ -1,0 +1,62 @@
+"""Validate names, numbers, ids and instants before they are stored; errors name the field."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from kairos.errors import BadRequest
+
+MAX_NAME = 255
+# The largest bigint: the largest id there can be.
+LARGEST_ID = 2**63 - 1
+FIRST_YEAR, LAST_YEAR = 2, 9998
+# The queue of Kairos's own jobs (alarm deliveries), and the prefix of their actions.
+OWN_QUEUE = "kairos"
+_OWN_ACTIONS = "kairos."
+
+
+def check_name(value: Any, field: str) -> None:
+    """Require text of 1 to 255 characters that Postgres can store and a terminal can show."""
+    if not isinstance(value, str) or not value:
+        raise BadRequest(f"{field} is {value!r}; it must be text of 1 to {MAX_NAME} characters.", field=field)
+    if len(value) > MAX_NAME:
+        raise BadRequest(f"{field} has {len(value)} characters; the limit is {MAX_NAME}.", field=field)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise BadRequest(
+            f"{field} contains half a surrogate pair, which is not text.", field=field
+        ) from error
+    if any(ord(letter) < 32 for letter in value):
+        raise BadRequest(f"{field} contains a control character.", field=field)
+
+
+def check_queue(queue: Any, action: str) -> None:
+    """Require a valid queue name other than Kairos's own queue.
+
+    Every worker of every app serves that queue, and a backlog in it would delay the delivery of alarms.
+    """
+    check_name(queue, "queue")
+    if queue == OWN_QUEUE and not action.startswith(_OWN_ACTIONS):
+        raise BadRequest(
+            f"The queue {queue!r} is for Kairos' own jobs, such as webhooks: put {action} into another.",
+            field="queue",
+        )
+
+
+def check_range(value: Any, field: str, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadRequest(
+            f"{field} is {value!r}; it must be a whole number from {least} to {most}.", field=field
+        )
+
+
+def check_instant(value: Any, field: str) -> None:
+    """Require a datetime with a time zone in the years 2 to 9998: some drivers treat the others as infinity."""
+    if not isinstance(value, datetime) or value.utcoffset() is None:
+        raise BadRequest(f"{field} is {value!r}; it must be a datetime with a time zone.", field=field)
+    if not FIRST_YEAR <= value.year <= LAST_YEAR:
+        raise BadRequest(
+            f"{field} is in the year {value.year}; it must be from {FIRST_YEAR} to {LAST_YEAR}.", field=field
+        )

@@ -1,0 +1,366 @@
+"""Build a `Machine` from the class or function that a user wrote."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+
+from kairos.durations import Duration, duration
+from kairos.errors import BadDefinition, BadRequest
+from kairos.fsm.spec import Edge, Spec
+from kairos.machine.context import Context
+from kairos.machine.definition import CLUSTERS, MARK, Handle, Machine, Step
+from kairos.machine.field_checks import check_name
+from kairos.machine.outcome import OUTCOMES
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, TypeAdapter
+
+_RUNS_IN = ("async", "thread", "process", *CLUSTERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What is declared of a machine besides its code."""
+
+    name: str
+    version: int = 1
+    queue: str = "default"
+    retry: Handle | None = None
+    ttl: Duration | None = None
+    timeout: Duration | None = None
+    redact: Sequence[str] = ()
+    capture: bool = False
+    search: Sequence[str] = ()
+    keep_states: bool = False
+
+
+def read_class(cls: type, declared: Declaration, *, run_ahead: bool = True) -> Machine:
+    """Build a machine from a class with `@step` methods; raises `BadDefinition` for what could never run."""
+    name = declared.name
+    instance = _instance(cls, name)
+    steps: dict[str, Step] = {}
+    initial: list[str] = []
+    for method_name, method in inspect.getmembers(cls, inspect.isfunction):
+        if (marked := getattr(method, MARK, None)) is None:
+            continue
+        first, leads_to, own_timeout, runs_in, captured = marked
+        _check_step(name, method_name, getattr(instance, method_name), leads_to)
+        steps[method_name] = Step(
+            name=method_name,
+            call=getattr(instance, method_name),
+            runs_in=_place(method, runs_in),
+            timeout=_timeout(own_timeout if own_timeout is not None else declared.timeout),
+            leads_to=None if leads_to is None else tuple(leads_to),
+            capture=declared.capture if captured is None else captured,
+        )
+        if first:
+            initial.append(method_name)
+    if not steps:
+        raise BadDefinition(f"Machine {name!r} has no steps: mark its methods with @step.")
+    if len(steps) == 1 and not initial:
+        initial = list(steps)
+    if len(initial) != 1:
+        raise BadDefinition(f"Machine {name!r} needs exactly one @step(initial=True); it has {len(initial)}.")
+    handle = _handle(name, getattr(instance, "handle", None), declared.retry)
+    return _machine(declared, initial[0], steps, _state_type(cls, name), handle, run_ahead=run_ahead)
+
+
+def _instance(cls: type, name: str) -> Any:
+    try:
+        inspect.signature(cls).bind()
+    except TypeError as error:
+        raise BadDefinition(
+            f"Machine {name!r} is made without arguments, and its __init__ needs some ({error}): keep what belongs to "
+            "one job in its State."
+        ) from error
+    return cls()
+
+
+def _check_step(name: str, step: str, method: Callable[..., Any], leads_to: Any) -> None:
+    """Refuse what would fail at the step's first run."""
+    if isinstance(leads_to, str):
+        raise BadDefinition(
+            f"Step {step!r} of {name!r} leads to {leads_to!r}; give a list: to=[{leads_to!r}]."
+        )
+    try:
+        inspect.signature(method).bind(None)
+    except TypeError as error:
+        raise BadDefinition(
+            f"Step {step!r} of {name!r} must take self and ctx: write def {step}(self, ctx)."
+        ) from error
+
+
+def read_function(
+    function: Callable[..., Any], declared: Declaration, *, runs_in: str | None = None
+) -> Machine:
+    """Build a machine of one step from a function, typed by its signature."""
+    from pydantic import TypeAdapter
+
+    name = declared.name
+    parameters, takes_context = _parameters(function, name)
+    fields: dict[str, Any] = {
+        parameter.name: (
+            Any if parameter.annotation is inspect.Parameter.empty else parameter.annotation,
+            ... if parameter.default is inspect.Parameter.empty else parameter.default,
+        )
+        for parameter in parameters
+    }
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise BadDefinition(f"Job {name!r} is a generator, which would never run: return its result instead.")
+    state: TypeAdapter[Any] = TypeAdapter(_arguments(name, fields))
+    only = Step(
+        name="run",
+        call=function,
+        runs_in=_place(function, runs_in),
+        timeout=_timeout(declared.timeout),
+        leads_to=None,
+        capture=declared.capture,
+    )
+    return _machine(
+        declared,
+        only.name,
+        {only.name: only},
+        state,
+        _handle(name, None, declared.retry),
+        run_ahead=False,
+        plain=True,
+        takes_context=takes_context,
+        arguments=frozenset(fields),
+        exact=_is_exact_model(state),
+        result=_result_type(function),
+    )
+
+
+def _machine(
+    declared: Declaration,
+    initial: str,
+    steps: Mapping[str, Step],
+    state: TypeAdapter[Any],
+    handle: Handle | None,
+    **code: Any,
+) -> Machine:
+    return Machine(
+        name=declared.name,
+        version=declared.version,
+        queue=declared.queue,
+        initial=initial,
+        steps=steps,
+        state=state,
+        handle=handle,
+        ttl=None if declared.ttl is None else duration(declared.ttl, "ttl"),
+        redact=frozenset(declared.redact),
+        spec=_spec(declared.name, initial, steps),
+        search=_searchable(declared, state),
+        keep_states=declared.keep_states,
+        **code,
+    )
+
+
+def _is_exact_model(adapter: TypeAdapter[Any]) -> bool:
+    """Whether a validated model has exactly the types that it declares, so that writing it need not compare them."""
+    from pydantic.errors import PydanticUserError
+
+    try:
+        match adapter.core_schema:
+            case {"type": "model", "schema": {"type": "model-fields", "fields": fields}}:
+                return all(map(_is_exact, fields.values()))
+    except PydanticUserError:
+        pass  # it refers to a class that is defined later
+    return False
+
+
+def _is_exact(schema: Any) -> bool:
+    """The same of one value.
+
+    Not what functions of the user make, what a default factory makes (it is not validated; plain defaults are not
+    stored), nor instances of other models, which are taken as they are.
+    """
+    if "serialization" in schema:
+        return False
+    match schema:
+        case {"type": "int" | "float" | "str" | "bool" | "none"}:
+            return True
+        case {"type": "nullable" | "model-field", "schema": inner}:
+            return _is_exact(inner)
+        case {"type": "default", "schema": inner}:
+            return "default_factory" not in schema and _is_exact(inner)
+        case {"type": "list", "items_schema": inner}:
+            return _is_exact(inner)
+        case {"type": "dict", "keys_schema": key, "values_schema": inner}:
+            return _is_exact(key) and _is_exact(inner)
+    return False
+
+
+def _searchable(declared: Declaration, state: TypeAdapter[Any]) -> tuple[str, ...]:
+    """Check the arguments that jobs are to be found by."""
+    name, search = declared.name, declared.search
+    if isinstance(search, str):
+        raise BadDefinition(f"search of {name!r} is {search!r}; give a list of arguments.")
+    known = state.json_schema().get("properties") if search else None
+    for path in search:
+        check_name(path, "search")
+        head = path.split(".")[0]
+        if ":" in path or not all(path.split(".")):
+            raise BadDefinition(f"search of {name!r} names {path!r}; give an argument, such as card.brand.")
+        if known is not None and head not in known:
+            raise BadDefinition(f"search of {name!r} names {path!r}, but it has no argument {head!r}.")
+        if any(f"{path}.".startswith(f"{field}.") for field in declared.redact):
+            raise BadDefinition(
+                f"search of {name!r} names {path!r}, which is redacted: who searches for a value learns it."
+            )
+    return tuple(dict.fromkeys(search))
+
+
+def _result_type(function: Callable[..., Any]) -> TypeAdapter[Any] | None:
+    """Return the type of what the function returns, without outcomes; None if it says nothing of use."""
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    annotation = get_type_hints(function, include_extras=True).get("return", Any)
+    if get_origin(annotation) in (Union, UnionType):
+        kept = [each for each in get_args(annotation) if each not in OUTCOMES]
+        annotation = Union[tuple(kept)] if kept else Any  # noqa: UP007 (made of a list)
+    if annotation in (Any, object, None, NoneType) or annotation in OUTCOMES:
+        return None
+    try:
+        return TypeAdapter(annotation)
+    except (NameError, TypeError, PydanticUserError):
+        return None  # a type of the user's own that Pydantic cannot read; plain JSON can be returned all the same
+
+
+def _state_type(cls: type, name: str) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    try:
+        return TypeAdapter(getattr(cls, "State", dict[str, Any]))
+    except (NameError, TypeError, PydanticUserError) as error:
+        raise BadDefinition(
+            f"Machine {name!r} has a State that cannot be typed: {_first_line(error)}"
+        ) from error
+
+
+def _arguments(name: str, fields: dict[str, Any]) -> type[BaseModel]:
+    """Make a Pydantic model of a function's arguments that forbids unknown ones."""
+    from pydantic import ConfigDict, create_model
+    from pydantic.errors import PydanticUserError
+
+    config = ConfigDict(extra="forbid", arbitrary_types_allowed=False, protected_namespaces=())
+    if hidden := [field for field in fields if field.startswith("_") or field == "model_config"]:
+        raise BadDefinition(f"Job {name!r}: an argument cannot be called {hidden[0]!r}.")
+    try:
+        with warnings.catch_warnings():
+            # `json` and `copy` are good argument names, though BaseModel has deprecated methods of that name.
+            warnings.filterwarnings("ignore", message="Field name .* shadows")
+            return create_model("Arguments", __config__=config, **fields)
+    except (NameError, TypeError, PydanticUserError) as error:
+        raise BadDefinition(
+            f"Job {name!r} has an argument that cannot be typed: {_first_line(error)}"
+        ) from error
+
+
+def _parameters(function: Callable[..., Any], name: str) -> tuple[list[inspect.Parameter], bool]:
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise BadDefinition(f"Job {name!r} has a type that cannot be found: {error}.") from error
+    parameters = [
+        parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
+        for parameter in inspect.signature(function).parameters.values()
+    ]
+    takes_context = bool(parameters) and _is_context(parameters[0])
+    arguments = parameters[1:] if takes_context else parameters
+    if arguments and arguments[0].name in ("self", "cls") and _is_in_class(function):
+        raise BadDefinition(
+            f"Job {name!r} takes {arguments[0].name!r}, which no caller can give: decorate a function outside of "
+            "a class, whose first argument may be ctx: Context."
+        )
+    for parameter in arguments:
+        named = (parameter.annotation, *get_args(parameter.annotation))
+        if any(getattr(each, "__origin__", each) is Context for each in named):
+            raise BadDefinition(
+                f"Job {name!r}: the context must be the first argument, annotated as Context: "
+                f"write {name}({parameter.name}: Context, …)."
+            )
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise BadDefinition(f"Job {name!r}: argument {parameter.name!r} must be a named one.")
+    return arguments, takes_context
+
+
+def _is_in_class(function: Callable[..., Any]) -> bool:
+    around = function.__qualname__.rpartition(".")[0]
+    return bool(around) and not around.endswith("<locals>")
+
+
+def _is_context(parameter: inspect.Parameter) -> bool:
+    annotation = parameter.annotation
+    origin = getattr(annotation, "__origin__", annotation)
+    return origin is Context or (annotation is inspect.Parameter.empty and parameter.name == "ctx")
+
+
+def _place(function: Callable[..., Any], wanted: str | None) -> str:
+    is_async = inspect.iscoroutinefunction(function)
+    place = wanted or ("async" if is_async else "thread")
+    if place not in _RUNS_IN:
+        raise BadDefinition(f"runs_in is {place!r}; it is one of {', '.join(_RUNS_IN)}.")
+    if is_async != (place == "async"):
+        kind = "an async def" if is_async else "a plain def"
+        raise BadDefinition(f"{function.__qualname__} is {kind} and cannot run in {place!r}.")
+    if place in CLUSTERS and "<locals>" in function.__qualname__:
+        raise BadDefinition(
+            f"{function.__qualname__} cannot be sent to {place!r}, whose nodes import it by its name: define it at the "
+            "top level of its module."
+        )
+    return place
+
+
+def _timeout(value: Duration | None) -> timedelta | None:
+    if value is None:
+        return None
+    if not (limit := duration(value, "timeout")):
+        raise BadRequest("timeout is 0, and no step is that fast: leave it out for none.", field="timeout")
+    return limit
+
+
+def _spec(name: str, initial: str, steps: Mapping[str, Step]) -> Spec:
+    """Return the diagram of the machine; a step without `to` may lead anywhere, so no edges are drawn or checked."""
+    declared = [s for s in steps.values() if s.leads_to is not None]
+    edges = tuple(Edge("next", s.name, target) for s in declared for target in s.leads_to or ())
+    spec = Spec(
+        name=name,
+        states=tuple(sorted(steps, key=lambda state: state != initial)),
+        initial=(initial,),
+        terminal=frozenset(s.name for s in steps.values() if not s.leads_to),
+        edges=edges,
+    )
+    unknown = [target for edge in edges if (target := edge.target) not in steps]
+    if unknown:
+        raise BadDefinition(f"Machine {name!r} leads to {unknown[0]!r}, which is not one of its steps.")
+    lost = spec.unreachable()
+    if lost and all(steps[state].leads_to is not None for state in steps if state not in lost):
+        raise BadDefinition(f"No path leads to {lost[0]!r} of machine {name!r}: name it in a step's `to`.")
+    return spec
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
+
+
+def _handle(name: str, own: Handle | None, retry: Handle | None) -> Handle | None:
+    """Return the error handler: the machine's own `handle` or a retry policy, but not both."""
+    if own is not None and retry is not None:
+        raise BadDefinition(
+            f"{name!r} has a handle of its own and retry=: say in one place what an error leads to."
+        )
+    handle = own if own is not None else retry
+    if handle is not None and not callable(handle):
+        raise BadDefinition(f"retry of {name!r} is {handle!r}; give a policy such as Backoff(attempts=5).")
+    if inspect.iscoroutinefunction(handle):
+        raise BadDefinition(f"handle of {name!r} is async, but it decides at once: make it a plain def.")
+    return handle

@@ -1,0 +1,137 @@
+"""The table of checks for alarms: which statement finds which kinds, how often it runs, and with which thresholds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kairos.alarms.thresholds import Thresholds
+from kairos.schedule.plan.stored import VERSION as PLAN_VERSION
+from kairos.store.array_literals import microseconds, texts
+from kairos.store.query import Query, Row
+
+# At most this many alarms are open of a kind whose subjects callers choose, such as queue names.
+MOST_SUBJECTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One statement that finds alarms of some kinds; a `slow` one runs once a minute instead of every 15 seconds.
+
+    Each check runs with a time limit of its own: if one fails, the others still raise and clear their alarms, and
+    the failure is an alarm of the kind `check_failed`.
+    """
+
+    statement: str
+    kinds: frozenset[str]
+    parameters: Callable[[Thresholds], tuple[Any, ...]]
+    slow: bool = False
+
+
+@dataclass(slots=True)
+class Findings:
+    """What one run of the checks found; `kinds` are those of the checks that completed.
+
+    `completed` and `failures` hold the statements, the latter with the reason.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    kinds: set[str] = field(default_factory=set)
+    completed: set[str] = field(default_factory=set)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def add(self, check: Check, rows: Sequence[Row]) -> None:
+        self.rows += rows
+        self.kinds |= check.kinds
+        self.completed.add(check.statement)
+
+
+def _waiting(thresholds: Thresholds) -> tuple[Any, ...]:
+    actions = list(thresholds.waiting)
+    return (
+        thresholds.after["jobs_waiting"],
+        texts(actions),
+        microseconds(thresholds.waiting[action] for action in actions),
+    )
+
+
+CHECKS: Sequence[Check] = (
+    Check(
+        "find_late_queues",
+        frozenset({"jobs_overdue", "queue_unserved"}),
+        lambda t: (t.after["jobs_overdue"], t.after["queue_unserved"], t.live_for, MOST_SUBJECTS),
+    ),
+    Check("find_unknown_actions", frozenset({"action_unknown"}), lambda t: (t.live_for, MOST_SUBJECTS)),
+    Check("find_long_waits", frozenset({"jobs_waiting"}), _waiting),
+    Check(
+        "find_schedule_problems",
+        frozenset({"schedule_paused", "schedule_unreadable"}),
+        lambda _: (PLAN_VERSION,),
+    ),
+    Check(
+        "find_worker_problems",
+        frozenset({"clock_skewed", "listener_deaf", "commits_blocked"}),
+        lambda t: (
+            t.live_for,
+            t.after["clock_skewed"],
+            t.after["listener_deaf"],
+            t.after["commits_blocked"],
+        ),
+    ),
+    Check("find_failed_deliveries", frozenset({"webhook_undeliverable"}), lambda _: ()),
+    Check(
+        "find_late_retention",
+        frozenset({"retention_behind"}),
+        lambda t: (t.live_for, t.after["retention_behind"]),
+        slow=True,
+    ),
+    Check(
+        "find_late_vacuum",
+        frozenset({"vacuum_behind"}),
+        lambda t: (t.dead_rows, t.after["vacuum_behind"]),
+        slow=True,
+    ),
+    Check(
+        "find_open_transactions",
+        frozenset({"transaction_open"}),
+        lambda t: (t.after["transaction_open"],),
+        slow=True,
+    ),
+    Check(
+        "find_asynchronous_standbys",
+        frozenset({"standby_asynchronous"}),
+        lambda t: (t.after["standby_asynchronous"],),
+        slow=True,
+    ),
+    # Its alarm is cleared by check_job_ledger alone, which counts.
+    Check("find_unbalanced_removals", frozenset(), lambda _: (), slow=True),
+    Check(
+        "find_long_runs",
+        frozenset({"jobs_running_long"}),
+        lambda t: (t.after["jobs_running_long"],),
+        slow=True,
+    ),
+    Check(
+        "find_held_up_keys",
+        frozenset({"key_held_up"}),
+        lambda t: (t.after["key_held_up"],),
+        slow=True,
+    ),
+)
+
+
+# The jobs themselves, one by one: only where there are not too many, and once an hour.
+def ledger_check(most: int) -> Check:
+    """Return the check that counts all jobs, if there are at most `most`."""
+    return Check("check_job_ledger", frozenset({"ledger_unbalanced"}), lambda _: (most,), slow=True)
+
+
+def checks_of(*, slow: bool, count: int = 0) -> list[Check]:
+    """Return the checks to run; the ledger is counted if there are at most `count` jobs."""
+    chosen = [check for check in CHECKS if slow or not check.slow]
+    return [*chosen, ledger_check(count)] if count else chosen
+
+
+def query(check: Check, thresholds: Thresholds) -> Query:
+    return Query(check.statement, check.parameters(thresholds))

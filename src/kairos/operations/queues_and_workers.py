@@ -1,0 +1,153 @@
+"""Operations on queues and workers: list, pause, resume, limit, drain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from kairos.durations import Duration, duration
+from kairos.errors import BadRequest, NotFound
+from kairos.machine.field_checks import check_name, check_range
+from kairos.shapes import read
+from kairos.shapes.queue import Queue
+from kairos.shapes.worker import WorkerRow
+from kairos.store.query import Notify, Operation, Query
+
+LIMITS = ("concurrency", "rate", "key_concurrency", "key_rate")
+# About so many jobs of all queues are counted at most, so that a large backlog does not make the list slow.
+MOST_COUNTED = 200_000
+# A worker sends a heartbeat every 10 s; after three missed ones it is considered gone.
+ALIVE = timedelta(seconds=30)
+# The counts that a statement that changes a queue does not return.
+_NOT_COUNTED = {
+    **dict.fromkeys(("scheduled", "pending", "running", "waiting"), 0),
+    "oldest_at": None,
+    "at_least": (),
+}
+
+
+def queues(*, after: str | None = None, limit: int | None = None) -> Operation[list[Queue]]:
+    """Return the queues that have or had jobs, have settings or have a live worker; at most `limit` after a name.
+
+    `at_least` of a queue names the states that may have more jobs than were counted.
+    """
+    found = yield Query("list_queues", (None, MOST_COUNTED, after, limit, ALIVE))
+    return [read(Queue, row) for row in found]
+
+
+def queue(name: str) -> Operation[Queue]:
+    """Return one queue, if it has or had jobs, has settings or has a live worker."""
+    check_name(name, "queue")
+    found = yield Query("list_queues", (name, MOST_COUNTED, None, None, ALIVE))
+    if not found:
+        raise NotFound(
+            f"There is no queue {name!r}: it has no jobs and no settings, and no worker serves it."
+        )
+    return read(Queue, found[0])
+
+
+def pause(queue: str) -> Operation[Queue]:
+    """Stop picking from a queue; running jobs continue."""
+    return (yield from _save_queue(queue, ["paused"], paused=True))
+
+
+def resume(queue: str) -> Operation[Queue]:
+    """Pick from a queue again."""
+    answer = yield from _save_queue(queue, ["paused"], paused=False)
+    yield Notify(queues=[queue])
+    return answer
+
+
+def limit(
+    queue: str,
+    *,
+    concurrency: int | None = None,
+    rate: tuple[int, Duration] | None = None,
+    key_concurrency: int | None = None,
+    key_rate: tuple[int, Duration] | None = None,
+    only: Sequence[str] | None = None,
+) -> Operation[Queue]:
+    """Set a queue's limits over all workers; a limit that is left out is removed.
+
+    `rate=(100, "1m")` lets a hundred jobs start a minute; the `key_` limits apply to each partition key.
+    `only` names the limits to change; the others then stay as they are.
+    """
+    for name, number in (("concurrency", concurrency), ("key_concurrency", key_concurrency)):
+        if number is not None:
+            check_range(number, name, 1, 32767)
+    limits = [_rate(rate, "rate"), _rate(key_rate, "key_rate")]
+    return (
+        yield from _save_queue(
+            queue,
+            list(LIMITS if only is None else only),
+            concurrency=concurrency,
+            rate=limits[0],
+            key_concurrency=key_concurrency,
+            key_rate=limits[1],
+        )
+    )
+
+
+def declare_limits(declared: Mapping[str, Mapping[str, Any]]) -> Operation[None]:
+    """Save the limits that actions declare for their queues; the other settings of the queues stay as they are."""
+    for queue, limits in sorted(declared.items()):
+        yield from limit(queue, **limits, only=sorted(limits))
+
+
+def check_limits(queue: str, limits: Mapping[str, Any]) -> None:
+    """Refuse limits that could not be saved."""
+    next(limit(queue, **limits))
+
+
+def workers(*, after: str | None = None, limit: int | None = None) -> Operation[list[WorkerRow]]:
+    """Return the workers by id: all of them, or at most `limit` after one."""
+    found = yield Query("list_workers", (None, ALIVE, after, limit))
+    return [read(WorkerRow, row) for row in found]
+
+
+def worker(name: str) -> Operation[WorkerRow]:
+    """Return one worker."""
+    check_name(name, "worker")
+    found = yield Query("list_workers", (name, ALIVE, None, None))
+    if not found:
+        raise NotFound(f"There is no worker {name!r}; it may have left.")
+    return read(WorkerRow, found[0])
+
+
+def drain(name: str) -> Operation[WorkerRow]:
+    """Ask a worker to finish what it runs and leave."""
+    check_name(name, "worker")
+    if not (yield Query("drain_worker", (name,))):
+        raise NotFound(f"There is no worker {name!r}; it may have left.")
+    yield Notify(drained=[name])
+    return (yield from worker(name))
+
+
+def _save_queue(
+    queue: str,
+    changes: list[str],
+    *,
+    paused: bool = False,
+    concurrency: int | None = None,
+    rate: tuple[int | None, timedelta | None] = (None, None),
+    key_concurrency: int | None = None,
+    key_rate: tuple[int | None, timedelta | None] = (None, None),
+) -> Operation[Queue]:
+    check_name(queue, "queue")
+    answer = yield Query(
+        "save_queue", (queue, changes, paused, concurrency, *rate, key_concurrency, *key_rate)
+    )
+    return read(Queue, {**_NOT_COUNTED, **answer[0]})
+
+
+def _rate(rate: tuple[int, Duration] | None, field: str) -> tuple[int | None, timedelta | None]:
+    if rate is None:
+        return None, None
+    if not isinstance(rate, tuple | list) or len(rate) != 2:
+        raise BadRequest(f'{field} is {rate!r}; give a count and a period, such as (100, "1m").', field=field)
+    count, period = rate[0], duration(rate[1], field)
+    check_range(count, field, 1, 2**31 - 1)
+    if not period:
+        raise BadRequest(f"{field} is {rate!r}; the period must be positive.", field=field)
+    return count, period

@@ -1,0 +1,103 @@
+"""Operations on the ticks of a schedule: list, trigger, backfill."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import islice, takewhile
+
+from kairos.errors import BadRequest, NotFound
+from kairos.machine.field_checks import check_instant, check_name, check_range
+from kairos.operations.schedules import NONE, read_row
+from kairos.schedule import Plan
+from kairos.shapes import read
+from kairos.shapes.schedule import Schedule, Tick
+from kairos.store import schedules as rows
+from kairos.store.array_literals import instants, plain, texts
+from kairos.store.query import Notify, Operation, Query
+from kairos.store.schedules import Calendars
+
+_MICROSECOND = timedelta(microseconds=1)
+_LARGEST_PAGE = 10_000
+# One backfill is one statement.
+_LARGEST_BACKFILL = 10_000
+
+
+def ticks(
+    name: str, *, before: datetime | None = None, limit: int = 50, generation: int = 0
+) -> Operation[list[Tick]]:
+    """Return the decided ticks of a schedule, newest first: before `before`, and at it those of older generations.
+
+    A page continues with the `tick_at` and the `generation` of its last tick.
+    """
+    check_name(name, "name")
+    check_range(limit, "limit", 1, _LARGEST_PAGE)
+    check_range(generation, "generation", 0, 2**31 - 1)
+    if before is not None:
+        check_instant(before, "before")
+    found = yield Query("list_ticks", (name, before, generation, limit))
+    return [read(Tick, row) for row in found]
+
+
+def trigger(name: str, *, actor: str | None = None, request_id: str | None = None) -> Operation[int]:
+    """Enqueue a schedule's job now, outside its ticks; return the job's id."""
+    check_name(name, "name")
+    found = yield Query("trigger_schedule", (name, actor, request_id))
+    if not found:
+        raise NotFound(f"There is no schedule {name!r}.")
+    yield Notify(queues=[found[0]["queue"]])
+    return int(found[0]["id"])
+
+
+def backfill(
+    name: str,
+    start: datetime,
+    end: datetime,
+    *,
+    calendars: Calendars = NONE,
+    actor: str | None = None,
+    request_id: str | None = None,
+) -> Operation[list[int]]:
+    """Fire the past ticks in (start, end] that were never decided; return the ids of the new jobs.
+
+    The schedule has no ticks before its own start or after its end.
+    """
+    check_instant(start, "start")
+    check_instant(end, "end")
+    if end < start:
+        raise BadRequest(f"end is {end.isoformat()}, which is before start.", field="end")
+    row = yield from read_row(name)
+    schedule = rows.schedule(row, calendars)
+    wanted = _past_ticks(schedule, rows.stored_plan(row, calendars), start, min(end, row["now"]))
+    if not wanted:
+        return []
+    found = yield Query(
+        "fire_ticks",
+        (
+            texts([name] * len(wanted)),
+            plain([schedule.generation] * len(wanted)),
+            instants(wanted),
+            None,
+            None,
+            True,
+            actor,
+            request_id,
+        ),
+    )
+    yield Notify(queues=[schedule.queue])
+    return [row["job_id"] for row in found]
+
+
+def _past_ticks(schedule: Schedule, plan: Plan, after: datetime, until: datetime) -> list[datetime]:
+    if schedule.start is not None and schedule.start > after:
+        after = schedule.start - _MICROSECOND
+    if schedule.end is not None:
+        until = min(until, schedule.end)
+    coming = takewhile(lambda tick: tick <= until, plan.iterate(after))
+    found = list(islice(coming, _LARGEST_BACKFILL + 1))
+    if len(found) > _LARGEST_BACKFILL:
+        raise BadRequest(
+            f"There are more than {_LARGEST_BACKFILL:,} ticks of {schedule.name!r} in this range: "
+            f"backfill it in parts, the first one up to {found[-2].isoformat()}.",
+            field="end",
+        )
+    return found

@@ -1,0 +1,205 @@
+"""Compile the days of a recurring part."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kairos.schedule.english.compile_ordinals import ordinal_rules
+from kairos.schedule.english.compile_times import Piece, cadenced, times_of
+from kairos.schedule.english.draft import Scope
+from kairos.schedule.english.refusals import refuse_rate, refuse_scopeless
+from kairos.schedule.english.vocabulary import MONTH_NAMES, WEEKDAY_NAMES
+from kairos.schedule.plan.normal_form import any_of, day_rule
+from kairos.schedule.plan.recurrence import WORKWEEK, Calendar
+
+if TYPE_CHECKING:
+    from kairos.schedule.english.draft import DayChoice, Draft, Limits
+    from kairos.schedule.english.token_reader import TokenReader
+    from kairos.schedule.plan.recurrence import DayRule
+
+
+def is_recurring(draft: Draft) -> bool:
+    """Whether a part recurs; otherwise it is a single instant."""
+    scopes = [pick.scope for pick in draft.picks if pick.scope is not None]
+    scoped = any(
+        scope.kind == "month" or (scope.kind not in ("months", "concrete") and scope.each) for scope in scopes
+    )
+    return draft.recurring or scoped or any(pick.plural for pick in draft.picks)
+
+
+def compile_calendar(reader: TokenReader, draft: Draft, limits: Limits, zone: str) -> Piece:
+    """One recurring part."""
+    if draft.delay is not None or draft.instant is not None or draft.once:
+        reader.refuse("Once, or again and again?", draft.delay_at, ("every day at 09:00", "in 20 minutes"))
+    days, every = _days(reader, draft)
+    _check_rate(reader, draft)
+    _check_midnight(reader, draft)
+    if draft.cadence is not None and not (draft.cadence == 3600 and draft.minutes is not None):
+        return cadenced(reader, draft, limits, zone, days, every)
+    return Piece(Calendar(times_of(reader, draft), days), every)
+
+
+def _days(reader: TokenReader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple[int, str] | None]:
+    number, unit = draft.period or (1, "")
+    unit, scope = ("month", Scope("quarter")) if unit == "quarter" else (unit, None)
+    if scope is not None and number > 1:
+        reader.refuse("Name the months instead of counting quarters.", draft.every or 0)
+    steps = {p.scope.every for p in draft.picks if p.scope is not None and p.scope.kind == "step"}
+    if steps:
+        if len(steps) > 1 or draft.period is not None:
+            reader.refuse("How often is said twice.", draft.picks[0].first)
+        number, unit = steps.pop(), "month"
+    shared = next((pick.scope for pick in reversed(draft.picks) if pick.scope is not None), scope)
+    narrowed = [pick for pick in draft.picks if pick.months]
+    if draft.loosely and narrowed and len(narrowed) < len(draft.picks):
+        reader.refuse("Are these months meant for all the days, or only for the last?", narrowed[-1].first)
+    rules: list[DayRule] = []
+    for pick in draft.picks:
+        rules.extend(_rules(reader, draft, pick, unit, shared, number))
+    _check_period(reader, draft, unit, number)
+    if not rules and draft.months:
+        if draft.cadence is None and unit not in ("", "day"):
+            reader.refuse("On which day of the month?", draft.months_at)
+        if not draft.cadence and unit == "" and draft.every is not None:
+            name = MONTH_NAMES[draft.months[0] - 1]
+            reader.refuse(
+                "On which day of the month?", draft.months_at, (f"every {name} on the 1st at 09:00",)
+            )
+        rules.append(day_rule(months=draft.months))
+    return any_of(rules), (number, unit) if number > 1 else None
+
+
+def _rules(
+    reader: TokenReader, draft: Draft, pick: DayChoice, unit: str, shared: Scope | None, number: int
+) -> list[DayRule]:
+    if pick.date is not None:
+        reader.refuse("A date with its year comes only once.", pick.first, until=pick.last + 1)
+    if pick.month is not None:
+        return _annual(reader, draft, pick, unit)
+    if pick.weekdays:
+        return [_weekdays(reader, draft, pick, unit)]
+    numbers = sorted(item.n for item in pick.ordinals)
+    if unit == "day" and (len(numbers) < 2 or numbers != list(range(numbers[0], numbers[-1] + 1))):
+        reader.refuse("Every day, or only on those days of the month?", pick.first, until=pick.last + 1)
+    own = pick.scope or shared
+    if own is not None and own.kind == "concrete":
+        reader.refuse("That month comes only once.", pick.first, until=pick.last + 1)
+    every_month = unit == "month" or (own is not None and (own.kind != "month" or own.each))
+    if draft.months and every_month:
+        reader.refuse("Every month, or only the months named?", draft.months_at)
+    if own is None and (unit in ("week", "year") or (unit not in ("month", "day") and not draft.months)):
+        refuse_scopeless(reader, pick, "of what: the month, the year?")
+    if own is not None and own.kind == "months" and unit == "month":
+        reader.refuse("Every month, or only the months named?", pick.first)
+    return ordinal_rules(reader, pick, draft.months, own)
+
+
+def _annual(reader: TokenReader, draft: Draft, pick: DayChoice, unit: str) -> list[DayRule]:
+    if unit not in ("", "year") and draft.cadence is None:
+        reader.refuse("A date comes once a year.", pick.first, until=pick.last + 1)
+    if draft.months:
+        reader.refuse("The months are said twice.", draft.months_at)
+    assert pick.month is not None
+    if pick.month == 2 and 29 in pick.days and unit == "year":
+        reader.refuse(
+            "29 February comes only in leap years: leave the others out, or take the last day?",
+            pick.first,
+            (
+                "every year on the 29th of February that has one at 09:00",
+                "on the last day of February at 09:00 every year",
+            ),
+            until=pick.last + 1,
+        )
+    return [day_rule(months=(pick.month,), days=pick.days)]
+
+
+def _weekdays(reader: TokenReader, draft: Draft, pick: DayChoice, unit: str) -> DayRule:
+    if unit in ("month", "year") and not pick.ordinals:
+        name = WEEKDAY_NAMES[pick.weekdays[0]]
+        reader.refuse(
+            f"One {name} a {unit}, or every {name}?",
+            pick.first,
+            (f"on the first {name} of each month at 09:00", f"every {name} at 09:00"),
+            until=pick.last + 1,
+        )
+    if unit == "day" and pick.weekdays != WORKWEEK and not _is_stretch(pick):
+        reader.refuse("Every day, or only on that weekday?", pick.first, until=pick.last + 1)
+    if pick.months and draft.months:
+        reader.refuse("The months are said twice.", draft.months_at)
+    within = pick.months or draft.months
+    return day_rule(months=within, weekdays=pick.weekdays, days=[item.n for item in pick.ordinals])
+
+
+def _is_stretch(pick: DayChoice) -> bool:
+    """Three weekdays or more in a row: “every day, Monday to Saturday”."""
+    chosen = set(pick.weekdays)
+    return len(chosen) > 2 and sum((day + 1) % 7 not in chosen for day in chosen) == 1
+
+
+def _check_midnight(reader: TokenReader, draft: Draft) -> None:
+    """“every friday at midnight” is the night before Friday to some and the night after it to others."""
+    time = next((each for each in draft.times if each.midnight_word), None)
+    named = {day for choice in draft.picks for day in choice.weekdays}
+    counted = any(item.noun == "weekday" for choice in draft.picks for item in choice.ordinals)
+    if time is None or not (counted or 0 < len(named) < 7):
+        return
+    begins = reader.rewritten(time.first, time.last + 1, "00:00")[0]
+    ends = [WEEKDAY_NAMES[(day + 1) % 7] for day in sorted(named)]
+    reader.refuse(
+        "The midnight that begins that day, or the one that ends it? Write 00:00 and the day.",
+        time.first,
+        (begins, f"every {' and '.join(ends)} at 00:00") if ends else (begins,),
+        until=time.last + 1,
+    )
+
+
+def _check_rate(reader: TokenReader, draft: Draft) -> None:
+    """“twice a day” takes two times, “twice a week” two days."""
+    if draft.rate is None:
+        return
+    count, unit, first, until = draft.rate
+    named = len(draft.times)
+    if unit != "day":
+        named *= sum(len(pick.ordinals or pick.weekdays or pick.days) for pick in draft.picks)
+    if not named and count > 1:
+        refuse_rate(reader, first, until)
+    if named not in (0, count):
+        reader.refuse(f"This names {named} a {unit}, not {count}.", first, until=until)
+
+
+def _check_period(reader: TokenReader, draft: Draft, unit: str, number: int) -> None:
+    at = draft.every or 0
+    if draft.cadence is not None and number == 1 and (unit in ("", "day") or draft.picks):
+        return
+    if draft.cadence is not None:
+        reader.refuse("How often is said twice.", at, until=len(reader.tokens))
+    if unit == "day" and number > 1 and (draft.picks or draft.months):
+        reader.refuse("Counting days does not go with naming them.", at)
+    if unit == "day" and number > 1 and at > 0 and reader.tokens[at - 1].text == ",":
+        # Descriptions of cron expressions use this wording for steps that restart on the 1st of each month.
+        reader.refuse(
+            f"Every {number} days counting on and on, or from the 1st of each month? Say from when.",
+            at,
+            (f"every {number} days at 09:00 from {reader.in_days(1).isoformat()}",),
+        )
+    if unit == "week":
+        if not any(pick.weekdays for pick in draft.picks):
+            reader.refuse("On which day of the week?", at, _with_day(reader, "on monday"))
+        days = {day for pick in draft.picks for day in pick.weekdays}
+        if number > 1 and 6 in days and len(days) > 1 and days != {5, 6}:
+            reader.refuse(
+                "With a Sunday among the days it matters whether weeks begin on Sunday or Monday.",
+                draft.picks[0].first,
+            )
+    if unit == "month" and not draft.picks:
+        reader.refuse("On which day of the month?", at, _with_day(reader, "on the 1st"))
+    if unit == "year" and not draft.picks:
+        reader.refuse("On which day of the year?", at, _with_day(reader, "on 1 January"))
+    if unit == "year" and any(p.scope is None and p.month is None for p in draft.picks):
+        reader.refuse(
+            "On which day of the year?", draft.picks[0].first, ("every year on 1 January at 09:00",)
+        )
+
+
+def _with_day(reader: TokenReader, words: str) -> tuple[str, ...]:
+    return (f"{reader.text} {words}", f"{reader.text} {words} at 09:00")

@@ -1,0 +1,109 @@
+"""Time zones as they are written: “in London”, “New York time”, “UTC”, “(Europe/Berlin)”."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kairos.schedule import timezones
+from kairos.schedule.english.times_of_day import NAMED_TIMES
+from kairos.schedule.zone_aliases import ABBREVIATIONS, AMBIGUOUS_PLACES
+
+if TYPE_CHECKING:
+    from kairos.schedule.english.draft import Limits
+    from kairos.schedule.english.token_reader import TokenReader
+
+LONGEST_NAME = 4
+
+
+def read_zone(reader: TokenReader, limits: Limits, after_in: bool) -> bool:
+    """Read a time zone; return False and consume nothing if there is none."""
+    mark = reader.index
+    opened = reader.accept("(")
+    if reader.accept_phrase("time", "zone") or reader.accept("timezone", "tz"):
+        after_in = True
+    found = _named(reader, after_in or opened is not None)
+    if found is None:
+        reader.index = mark
+        return False
+    reader.accept("local")
+    if reader.accept("time"):
+        reader.accept("zone")
+    else:
+        reader.accept("timezone")
+    if opened is not None and not reader.accept(")"):
+        reader.refuse("The parenthesis is not closed.", mark)
+    if limits.zone is not None and limits.zone != found:
+        reader.refuse("The time zone is said twice.", mark, until=reader.index)
+    limits.zone = found
+    return True
+
+
+def _named(reader: TokenReader, announced: bool) -> str | None:
+    token = reader.peek()
+    if token.kind == "zone":
+        found = timezones.find_zone(token.raw)
+        if found is None:
+            reader.refuse(f"{token.raw} is not a time zone.")
+        reader.take()
+        return found
+    for size in range(LONGEST_NAME, 0, -1):
+        pieces = [reader.peek(n) for n in range(size)]
+        if any(piece.kind != "word" for piece in pieces):
+            continue
+        name = " ".join(piece.raw for piece in pieces)
+        if size == 1 and name.lower() in ABBREVIATIONS:
+            _refuse_abbreviation(reader, name)
+        if not (announced or _clear_alone(reader, name, size)):
+            continue
+        found = timezones.find_zone(name)
+        if found is not None:
+            reader.index += size
+            return found
+        if announced and timezones.without_marks(name).lower() in AMBIGUOUS_PLACES:
+            _refuse_place(reader, name, size)
+    return None
+
+
+def _clear_alone(reader: TokenReader, name: str, size: int) -> bool:
+    """Whether a zone name is clear without “in”: UTC, ET in capitals, after a time of day, before “time”."""
+    if name.upper() in ("UTC", "GMT", "ZULU") or name in ("ET", "PT", "Z"):
+        return True
+    before = reader.tokens[reader.index - 1] if reader.index else None
+    if before and (before.kind in ("clock", "meridiem") or before.text in NAMED_TIMES) and len(name) > 2:
+        return True
+    return reader.at("time", ahead=size) or (
+        reader.at("local", ahead=size) and reader.at("time", ahead=size + 1)
+    )
+
+
+def _refuse_place(reader: TokenReader, name: str, size: int) -> None:
+    _refuse_for(
+        reader,
+        f"“{name}” is more than one place, or not the one that the time zone is named after: name the zone.",
+        AMBIGUOUS_PLACES[timezones.without_marks(name).lower()],
+        size,
+    )
+
+
+def _refuse_abbreviation(reader: TokenReader, name: str) -> None:
+    _refuse_for(
+        reader,
+        f"{name} names an offset that changes with the season or the country: name the zone.",
+        ABBREVIATIONS[name.lower()],
+        1,
+    )
+
+
+def _refuse_for(reader: TokenReader, message: str, options: tuple[str, ...], size: int) -> None:
+    start, end = reader.peek().start, reader.peek(size - 1).end
+    before = reader.text[:start].rstrip()
+    joiner = before if before.endswith(("(", " in")) else f"{before} in"
+    reader.refuse(
+        message,
+        reader.index,
+        tuple(
+            f"{joiner if joiner.endswith('(') else joiner + ' '}{option}{reader.text[end:]}"
+            for option in options
+        ),
+        until=reader.index + size,
+    )

@@ -1,0 +1,1 @@
+"""The normalised value of a schedule, its evaluation into instants, and its stored form."""

@@ -1,0 +1,1 @@
+"""The canonical sentence of a plan."""

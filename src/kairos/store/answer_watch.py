@@ -1,0 +1,48 @@
+"""Give up a connection whose server hangs, long before the time that a statement may take.
+
+A server that hangs looks like one that is busy with a long statement: its kernel still acknowledges every packet. A new
+connection tells them apart, since only a server that lives answers it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+# Seconds that a connection is in use before its server is asked for another one, and between two such questions.
+SILENCE = 5.0
+# How many new connections in a row must get no answer: a machine may be busy.
+TRIES = 2
+
+
+class AnswerWatch:
+    """Watch the server of one connection while the connection is in use; call `stop` afterwards."""
+
+    def __init__(
+        self, answers: Callable[[], Awaitable[bool]], give_up: Callable[[], Awaitable[None]]
+    ) -> None:
+        """`answers` tries a new connection to the same server; after two tries in a row without an answer, `give_up`
+        closes the watched one.
+        """
+        self._answers = answers
+        self._give_up = give_up
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(SILENCE, self._begin)
+        self._task: asyncio.Task[None] | None = None
+        self.gave_up = False
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _begin(self) -> None:
+        self._task = self._loop.create_task(self._look())
+
+    async def _look(self) -> None:
+        for _ in range(TRIES):
+            if await self._answers():
+                self._timer = self._loop.call_later(SILENCE, self._begin)
+                return
+        self.gave_up = True
+        await self._give_up()

@@ -1,0 +1,34 @@
+-- waiting_lines: the lines that jobs wait in for a worker, as `lines` (queue, priority) and, behind a key, `held` (queue):
+-- those of queue {queue}, or all whose name is greater than {after}. They are found by a skip scan, one index descent each.
+lines (queue, priority) as (
+  ((select g.queue, g.priority from kairos.gen_durable g
+    where {queue}::text is null and g.status = 'runnable' and not g.held and g.queue > {after}
+    order by g.queue, g.priority limit 1)
+   union all
+   (select g.queue, g.priority from kairos.gen_durable g
+    where g.queue = {queue}::text and g.status = 'runnable' and not g.held order by g.priority limit 1))
+  union all
+  select n.queue, n.priority from lines l
+  cross join lateral (
+    (select g.queue, g.priority from kairos.gen_durable g
+     where g.status = 'runnable' and not g.held and g.queue = l.queue and g.priority > l.priority
+     order by g.priority limit 1)
+    union all
+    (select g.queue, g.priority from kairos.gen_durable g
+     where {queue}::text is null and g.status = 'runnable' and not g.held and g.queue > l.queue
+     order by g.queue, g.priority limit 1)
+    limit 1
+  ) n
+), held (queue) as (
+  ((select g.queue from kairos.gen_durable g
+    where {queue}::text is null and g.status = 'runnable' and g.held and g.queue > {after}
+    order by g.queue limit 1)
+   union all
+   select {queue}::text where {queue}::text is not null)
+  union all
+  select n.queue from held h
+  cross join lateral (
+    select g.queue from kairos.gen_durable g
+    where {queue}::text is null and g.status = 'runnable' and g.held and g.queue > h.queue order by g.queue limit 1
+  ) n
+)

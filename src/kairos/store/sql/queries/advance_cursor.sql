@@ -1,4 +1,0 @@
--- advance_cursor: a source of the tally is counted up to $2.
-update kairos.tally_cursors c set
-  counted = $2::bigint, counted_at = case when $2::bigint >= c.seen then c.seen_at else c.counted_at end
-where c.source = $1::text

@@ -1,0 +1,22 @@
+-- claim_alarm_check: claims the next check for alarms if the last one was at least $1 ago; with it the more expensive
+-- checks, at intervals of $2 and $3.
+-- Guard: the single row of kairos.watch, which the first worker moves on. A last check in the future (a clock that was
+-- set back) is ignored, unless it is within a minute: another worker that started a moment later. A worker that comes
+-- too early writes nothing.
+insert into kairos.watch as w (looked_at, decayed_at, counted_at)
+select kairos.now(), kairos.now(), kairos.now()
+where not exists (
+  select from kairos.watch o
+  where o.looked_at > kairos.now() - $1::interval and o.looked_at < kairos.now() + interval '1 minute')
+on conflict (singleton) do update set
+  looked_at = excluded.looked_at,
+  decayed_at = case when w.decayed_at > excluded.looked_at - $2::interval
+                     and w.decayed_at < excluded.looked_at + interval '1 minute'
+                    then w.decayed_at else excluded.looked_at end,
+  counted_at = case when w.counted_at > excluded.looked_at - $3::interval
+                     and w.counted_at < excluded.looked_at + interval '1 minute'
+                    then w.counted_at else excluded.looked_at end
+where not (w.looked_at > excluded.looked_at - $1::interval and w.looked_at < excluded.looked_at + interval '1 minute')
+returning decayed_at = looked_at as slow, counted_at = looked_at as count,
+  exists (select from kairos.incidents) as happened,
+  exists (select from kairos.alarms a where a.cleared_at is null) as open

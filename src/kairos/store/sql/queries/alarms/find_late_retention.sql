@@ -1,0 +1,10 @@
+-- find_late_retention: finds out whether ended jobs are kept longer than the live workers are told to keep them.
+-- Parameters: $1 a worker counts as live for, $2 retention may be late by.
+-- Index: gen_durable_completed.
+select 'retention_behind' as kind, 'jobs' as subject, 1::bigint as count, oldest.completed_at as since, null as detail
+from (
+  select min(w.retention) as kept from kairos.workers w where w.seen_at > kairos.now() - $1::interval
+) live
+cross join lateral (select min(g.completed_at) as completed_at from kairos.gen_durable g
+                    where g.completed_at is not null) oldest
+where oldest.completed_at <= kairos.now() - live.kept - $2::interval

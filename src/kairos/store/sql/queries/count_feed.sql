@@ -1,6 +1,0 @@
--- count_feed: how often each edge of the lifecycle was passed after history row $1 and up to $2. Index: history_feed.
-select h.verb, h.from_state, h.to_state, count(*) as count
-from kairos.history h
-where h.id > $1::bigint and h.id <= $2::bigint
-group by h.verb, h.from_state, h.to_state
-order by h.verb, h.from_state, h.to_state

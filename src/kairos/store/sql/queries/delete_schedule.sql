@@ -1,2 +1,0 @@
--- delete_schedule: removes a schedule; its ticks and jobs stay.
-delete from kairos.schedules s where s.name = $1::text returning s.name

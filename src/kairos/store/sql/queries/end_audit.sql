@@ -1,5 +1,0 @@
--- end_audit: how requests ended that were put down before; once each.
-insert into kairos.audit_ends (audit_id, status, at, details)
-select u.id, u.status, kairos.now(), u.details::jsonb
-from unnest($1::text::bigint[], $2::text::smallint[], $3::text::text[]) as u (id, status, details)
-on conflict (audit_id) do nothing

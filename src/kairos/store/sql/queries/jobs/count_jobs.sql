@@ -1,0 +1,89 @@
+-- count_jobs: how many jobs pass the filters, by state, each status counted a little beyond $1 at most, in the index
+-- that lists read. Filters: action $2, queue $3, and one of key $4, schedule $5, parent $6, error $9 and retry of
+-- $10; created from $7, before $8. What waits for a worker and what waits for its time are one status. The lines of the pick tell them apart
+-- if there is no other filter than the queue. Otherwise `runnable` counts both, `due` those of them that wait for a
+-- worker, out of $11 that are looked at; if there are more (`due unread`), `later` counts the others in the same way.
+-- Index: gen_durable_lease, gen_durable_kinds, and that of the filter.
+with recursive
+{waiting_lines: queue=$3; after=''},
+range as materialized (
+  select coalesce(kairos.id_at($7::timestamptz), 0) as first,
+    coalesce(kairos.id_at($8::timestamptz), 9223372036854775807) as below
+), path as materialized (
+  select case when num_nonnulls($4::text, $5::text, $6::bigint, $9::text, $10::bigint) > 0 then 'own' else 'kinds' end as name,
+    -- Then the lines of the pick tell what is due from what is not; they know neither actions nor ids.
+    num_nonnulls($2::text, $4::text, $5::text, $6::bigint, $7::timestamptz, $8::timestamptz, $9::text, $10::bigint) = 0
+      as by_line
+), statuses as materialized (
+  select s as status from unnest(enum_range(null::kairos.durable_status)) s where s <> 'executing'
+),
+{kinds_in_use: queue=$3; action=$2},
+kinds as materialized (
+  select p.queue, p.fsm from pairs p where p.fsm is not null
+), due as materialized (
+  {jobs_in_lines: column=g.id; side=<=; most=$11::int + 1; if=not (select p.by_line from path p)}
+), later as materialized (
+  -- Where a backlog is due, those that wait for their time are few.
+  {jobs_in_lines: column=g.id; side=>; most=$11::int + 1; if=(select count(*) > $11::int from due)}
+), counted (state, jobs) as (
+  select case s.status when 'runnable' then 'runnable' else kairos.job_state(s.status, kairos.now(), kairos.now()) end, n.jobs
+  from statuses s
+  cross join lateral (
+    select count(*) as jobs from (
+      (select each.id from kinds k
+       cross join lateral (
+         select g.id from kairos.gen_durable g
+         where g.queue = k.queue and g.fsm = k.fsm and g.status = s.status and g.status <> 'executing'
+           and g.id >= (select first from range) and g.id < (select below from range)
+         order by g.queue, g.fsm, g.status, g.id limit $1::int + 1
+       ) each
+       limit $1::int + 1)
+      union all
+      {ids_of_status: column=partition_key; value=$4::text}
+      union all
+      {ids_of_status: column=schedule; value=$5::text}
+      union all
+      {ids_of_status: column=reply_to; value=$6::bigint}
+      union all
+      {ids_of_status: column=retry_of; value=$10::bigint}
+      union all
+      (select g.id from kairos.gen_durable g
+       where g.error_group = $9::text and s.status = 'failed'
+         and g.id >= (select first from range) and g.id < (select below from range)
+       order by g.error_group, g.id limit $1::int + 1)
+    ) found
+  ) n
+  where s.status <> 'runnable' or not (select p.by_line from path p)
+  union all
+  select d.side, count(*)
+  from (select 'due' as side, due.id from due union all select 'later', later.id from later offset 0) d
+  cross join lateral (
+    select from kairos.gen_durable g
+    where g.id = d.id and ($2::text is null or g.fsm = $2::text)
+      and ($4::text is null or g.partition_key = $4::text) and ($5::text is null or g.schedule = $5::text)
+      and ($6::bigint is null or g.reply_to = $6::bigint) and ($10::bigint is null or g.retry_of = $10::bigint)
+      and g.id >= (select first from range) and g.id < (select below from range)
+    offset 0
+  ) each
+  group by d.side
+  union all
+  select 'due unread', 1 from due having count(*) > $11::int
+  union all
+  select 'later unread', 1 from later having count(*) > $11::int
+  union all
+  select 'pending', count(*) from (
+    {jobs_in_lines: column=; side=<=; most=$1::int + 1; if=(select p.by_line from path p)}
+  ) due
+  union all
+  select 'scheduled', count(*) from (
+    {jobs_in_lines: column=; side=>; most=$1::int + 1; if=(select p.by_line from path p)}
+  ) later
+  union all
+  select 'running', count(*) from kairos.gen_durable g
+  where g.status = 'executing' and ($2::text is null or g.fsm = $2::text) and ($3::text is null or g.queue = $3::text)
+    and ($4::text is null or g.partition_key = $4::text) and ($5::text is null or g.schedule = $5::text)
+    and ($6::bigint is null or g.reply_to = $6::bigint) and ($10::bigint is null or g.retry_of = $10::bigint)
+    and $9::text is null
+    and g.id >= (select first from range) and g.id < (select below from range)
+)
+select c.state, sum(c.jobs)::bigint as jobs from counted c where c.jobs > 0 group by c.state

@@ -1,0 +1,5 @@
+-- expired_leases: the $1 leases that expired first and that no reaper has taken. Index: gen_durable_lease.
+select g.id, g.lease from kairos.gen_durable g
+where g.status = 'executing' and g.lease_expires_at <= kairos.now()
+order by g.lease_expires_at
+limit $1::int

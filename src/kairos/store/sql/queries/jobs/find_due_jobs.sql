@@ -1,0 +1,16 @@
+-- find_due_jobs: the newest $5 jobs, below id $2, that wait for a worker (due: $1) or for their time (not $1), in queue $3
+-- or in all. At most about $4 are looked at, in indexes that do not know the order of ids; `too_many` says that there
+-- are more, and then these are not the newest. What is on the other side of now is not read.
+-- Index: gen_durable_pick, gen_durable_queue_held.
+with recursive
+{waiting_lines: queue=$3; after=''},
+found as materialized (
+  {jobs_in_lines: column=g.id; side=<=; most=$4::int + 1; if=$1::boolean}
+  union all
+  {jobs_in_lines: column=g.id; side=>; most=$4::int + 1; if=not $1::boolean}
+)
+select f.id, (select count(*) > $4::int from found) as too_many
+from found f
+where $2::bigint is null or f.id < $2::bigint
+order by f.id desc
+limit $5::int

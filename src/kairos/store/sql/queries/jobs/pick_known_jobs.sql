@@ -1,0 +1,63 @@
+-- pick_known_jobs: runnable -> executing, one queue that others share: like pick_jobs, but reads only jobs of the actions $6
+-- in the versions $7. How many to take of each action and priority is decided first, as if they were one line; then each
+-- is taken in its own order, past what others have locked. $8 has the known arguments of some machines, by action@version:
+-- their jobs with other arguments are left alone (decision 0086).
+-- Guard: as pick_jobs.
+-- Index: gen_durable_pick_action. Actions are compared as rows: by equality the planner may prefer gen_durable_pick, and
+-- read the jobs of all others.
+with recursive
+{queue_gate},
+lines as (
+  select k.fsm, k.version, n.priority, n.eligible_at
+  from gate, unnest($6::text[], $7::int[]) as k (fsm, version)
+  cross join lateral (
+    select g.priority, g.eligible_at from kairos.gen_durable g
+    where g.queue = $1 and g.status = 'runnable' and not g.held
+      and (g.fsm, g.fsm_version) >= (k.fsm, k.version) and (g.fsm, g.fsm_version) <= (k.fsm, k.version)
+    order by g.fsm, g.fsm_version, g.priority, g.eligible_at limit 1
+  ) n
+  union all
+  select l.fsm, l.version, n.priority, n.eligible_at from lines l
+  cross join lateral (
+    select g.priority, g.eligible_at from kairos.gen_durable g
+    where g.queue = $1 and g.status = 'runnable' and not g.held
+      and (g.fsm, g.fsm_version, g.priority) > (l.fsm, l.version, l.priority)
+      and (g.fsm, g.fsm_version) <= (l.fsm, l.version)
+    order by g.fsm, g.fsm_version, g.priority, g.eligible_at limit 1
+  ) n
+), heads as materialized (
+  select l.fsm, l.version, l.priority
+  from lines l
+  cross join lateral (
+    select g.id, g.eligible_at from kairos.gen_durable g
+    where g.queue = $1 and g.status = 'runnable' and not g.held
+      and (g.fsm, g.fsm_version, g.priority) >= (l.fsm, l.version, l.priority)
+      and (g.fsm, g.fsm_version, g.priority, g.eligible_at) <= (l.fsm, l.version, l.priority, kairos.now())
+      and (g.expires_at is null or g.expires_at > kairos.now())
+      and case when $8::text is null or jsonb_typeof(g.state) <> 'object' then true
+        else coalesce(g.state - ($8::text::jsonb ->> (g.fsm || '@' || g.fsm_version))::text[] = '{}', true) end
+    order by g.fsm, g.fsm_version, g.priority, g.eligible_at, g.id
+    limit $2::int
+  ) c
+  where l.eligible_at <= kairos.now()
+  order by l.priority, c.eligible_at, c.id
+  limit $2::int
+), shares as materialized (
+  select h.fsm, h.version, h.priority, count(*) as jobs from heads h group by 1, 2, 3
+), due as materialized (
+  select c.ctid as place, c.id, c.partition_key, c.fsm, c.fsm_version, c.priority, c.eligible_at, true as known
+  from shares s
+  cross join lateral (
+    select g.ctid, g.id, g.partition_key, g.fsm, g.fsm_version, g.priority, g.eligible_at from kairos.gen_durable g
+    where g.queue = $1 and g.status = 'runnable' and not g.held
+      and (g.fsm, g.fsm_version, g.priority) >= (s.fsm, s.version, s.priority)
+      and (g.fsm, g.fsm_version, g.priority, g.eligible_at) <= (s.fsm, s.version, s.priority, kairos.now())
+      and (g.expires_at is null or g.expires_at > kairos.now())
+      and case when $8::text is null or jsonb_typeof(g.state) <> 'object' then true
+        else coalesce(g.state - ($8::text::jsonb ->> (g.fsm || '@' || g.fsm_version))::text[] = '{}', true) end
+    order by g.fsm, g.fsm_version, g.priority, g.eligible_at, g.id
+    limit s.jobs
+    for no key update skip locked
+  ) c
+),
+{claim_due_jobs}

@@ -1,2 +1,0 @@
--- read_holder: the job that holds a unique key now. Index: gen_durable_unique.
-select g.id from kairos.gen_durable g where g.unique_guard = $1::bytea

@@ -1,3 +1,0 @@
--- read_request: the answer that was given to a request with an Idempotency-Key.
-select i.fingerprint, i.status, i.body
-from kairos.idempotency i where i.caller = $1::text and i.key = $2::text

@@ -1,8 +1,0 @@
--- read_schedule: the schedule named $1, with what its machine hides of the input. Index: schedules_pkey.
-select s.name, s.generation, s.intent, s.sentence, s.tz, s.fsm, s.fsm_version, s.step, s.state::text as state, s.queue,
-  s.priority, s.partition_key, s.ttl, s.tags, s.overlap, s.catch_up, s.catch_up_within, s.jitter, s.starts_at, s.ends_at,
-  s.count, s.ticks_left, s.cursor_at, s.next_tick_at, s.paused_at, s.pause_reason, s.declared_by, m.redact,
-  kairos.now() as now
-from kairos.schedules s
-left join kairos.machines m on m.name = s.fsm and m.version = s.fsm_version
-where s.name = $1::text

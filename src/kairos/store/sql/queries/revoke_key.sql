@@ -1,7 +1,0 @@
--- revoke_key: a key that is good no more, and the sessions that were opened with it; a second time changes nothing.
-with ended as (
-  delete from kairos.sessions s where s.key_id = $1::text
-)
-update kairos.keys k set revoked_at = coalesce(k.revoked_at, kairos.now())
-where k.id = $1::text
-returning k.id, k.name, k.scopes, k.created_at, k.created_by, k.expires_at, k.last_used_at, k.revoked_at

@@ -1,7 +1,0 @@
--- touch_session: a session was used, and so was its key; each is noted at most once a minute.
-with used as (
-  update kairos.sessions s set seen_at = kairos.now()
-  where s.id = $1::text and s.seen_at < kairos.now() - interval '1 minute'
-  returning s.key_id
-)
-update kairos.keys k set last_used_at = kairos.now() from used where k.id = used.key_id

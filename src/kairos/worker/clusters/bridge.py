@@ -1,0 +1,172 @@
+"""The child process of a worker that is the client of one cluster: it submits steps and returns their answers.
+
+A client of Ray ends its process when the cluster is lost, and its start may hang: neither may happen to a worker.
+
+    in:   {"run": token, "body": bytes}   {"stop": token}   {"drop": token}
+    out:  {"up": address}   {"down": reason}   {"of": token, "batch" | "envelope" | "lost" | "unfit" | "stopped": …}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import pickle
+import struct
+import sys
+import threading
+from contextlib import suppress
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+from kairos.worker.clusters.client import Client, Stopped, TaskLost, Unfit
+from kairos.worker.settle import error_text
+from kairos.worker.step_process import die_with_parent
+
+LENGTH = struct.Struct("!I")
+# Seconds: for a connection to the address, for the client's start after that, between two checks, for one check.
+_REACH = 5.0
+_START = 60.0
+_CHECK_EVERY = 2.0
+_CHECK = 10.0
+# For batches that were sent before the answer, and come after it.
+_LATE = 5.0
+# Seconds in which a cluster has to say whether it is still there, after it lost a task.
+_AFTER_LOSS = 3.0
+
+
+def main(kind: str, address: str) -> None:
+    die_with_parent()
+    # Clients of clusters print: neither that nor programs that they start may write into the pipes to the worker.
+    requests, answers = os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    cluster = importlib.import_module(f"kairos.worker.clusters.on_{kind}").make()
+    asyncio.run(Bridge(cluster, requests, answers).serve(address))
+
+
+class Bridge:
+    """Serve requests until the worker closes the pipe or the cluster is lost."""
+
+    def __init__(self, cluster: Client, requests: int, answers: int) -> None:
+        self._cluster = cluster
+        self._requests = os.fdopen(requests, "rb")
+        self._answers = os.fdopen(answers, "wb")
+        self._lock = threading.Lock()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._batches: dict[str, int] = {}  # by token: how many came
+
+    async def serve(self, address: str) -> None:
+        limit = threading.Timer(_REACH + _START, self._down, [f"it did not answer within {_START:g} s"])
+        limit.daemon = True
+        limit.start()
+        try:
+            await _reach(address)
+            self._write({"up": await self._cluster.connect(address, self._deliver)})
+        except Exception as error:  # noqa: BLE001 (whatever the client raises, the worker is told)
+            self._down(error_text(error))
+        limit.cancel()
+        reader = asyncio.StreamReader()
+        protocol = asyncio.StreamReaderProtocol(reader)
+        await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, self._requests)
+        checks = asyncio.create_task(self._check())
+        with suppress(asyncio.IncompleteReadError):
+            while True:
+                (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
+                self._take(pickle.loads(await reader.readexactly(length)))  # noqa: S301 (from our worker)
+        checks.cancel()
+        os._exit(0)  # the worker closed the pipe: the cluster learns of it by the end of this process
+
+    def _take(self, request: dict[str, Any]) -> None:
+        if "run" in request:
+            token = request["run"]
+            self._tasks[token] = asyncio.create_task(self._run(token, request["body"]))
+        elif "stop" in request:
+            self._spawn(self._cluster.stop(request["stop"]))
+        elif request["drop"] in self._tasks:
+            self._spawn(self._cluster.drop(request["drop"]))  # its answer, whatever it is, is nobody's
+
+    def _spawn(self, what: Any) -> None:
+        async def run() -> None:
+            with suppress(Exception):  # a cluster that cannot be asked is found by the check
+                await what
+
+        task = asyncio.create_task(run())
+        self._tasks[f"ask-{id(task)}"] = task
+        task.add_done_callback(lambda done: self._tasks.pop(f"ask-{id(done)}", None))
+
+    async def _run(self, token: str, body: bytes) -> None:
+        answer: dict[str, Any]
+        try:
+            envelope: dict[str, Any] = pickle.loads(await self._cluster.run(token, body))  # noqa: S301 (made by task.run)
+            await self._await_batches(token, envelope.get("sent", 0))
+            answer = {"envelope": envelope}
+        except TaskLost as error:
+            await self._check_after_loss()
+            answer = {"lost": str(error)}
+        except Unfit as error:
+            answer = {"unfit": str(error)}
+        except Stopped:
+            answer = {"stopped": True}
+        except Exception as error:  # noqa: BLE001 (our part on the node raises nothing: it was the cluster)
+            await self._check_after_loss()
+            answer = {"lost": error_text(error)}
+        finally:
+            self._tasks.pop(token, None)
+            self._batches.pop(token, None)
+        self._write({"of": token, **answer})
+
+    async def _await_batches(self, token: str, sent: int) -> None:
+        """Wait for batches that were sent before the answer: lines are stored before the outcome."""
+        deadline = asyncio.get_running_loop().time() + _LATE
+        while self._batches.get(token, 0) < sent and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.01)
+
+    def _deliver(self, batch: bytes) -> None:
+        message = pickle.loads(batch)  # noqa: S301 (made by task.Messages)
+        if message["of"] in self._tasks:
+            self._batches[message["of"]] = self._batches.get(message["of"], 0) + 1
+            self._write(message)
+
+    async def _check(self) -> None:
+        while True:
+            await asyncio.sleep(_CHECK_EVERY)
+            await self._ask(_CHECK)
+
+    async def _check_after_loss(self) -> None:
+        """A cluster that is gone is no loss of one task: then this process ends here."""
+        await self._ask(_AFTER_LOSS)
+
+    async def _ask(self, within: float) -> None:
+        try:
+            async with asyncio.timeout(within):
+                await self._cluster.check()
+        except TimeoutError:
+            self._down(f"it has not answered for {within:g} s")
+        except Exception as error:  # noqa: BLE001 (as above)
+            self._down(error_text(error))
+
+    def _write(self, message: dict[str, Any]) -> None:
+        body = pickle.dumps(message)
+        with self._lock:
+            self._answers.write(LENGTH.pack(len(body)) + body)
+            self._answers.flush()
+
+    def _down(self, reason: str) -> NoReturn:
+        """Tell the worker that the cluster is lost, and end."""
+        with suppress(OSError):
+            self._write({"down": reason.splitlines()[0]})
+        os._exit(1)
+
+
+async def _reach(address: str) -> None:
+    """Open a connection to the address: the clients wait for minutes where nobody answers."""
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    if parts.scheme in ("tcp", "tls", "ray") and parts.hostname and parts.port:
+        async with asyncio.timeout(_REACH):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        writer.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,28 @@
+"""What the bridge process needs of the client of a cluster, and what a client raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+
+class TaskLost(Exception):
+    """The cluster lost the task with its node or process; it may have begun."""
+
+
+class Unfit(Exception):
+    """The cluster cannot run the task: its nodes do not have the code."""
+
+
+class Stopped(Exception):
+    """The task was ended before it began, because it was asked to stop."""
+
+
+class Client(Protocol):
+    """The client of one kind of cluster. `deliver` takes the batches that tasks send."""
+
+    async def connect(self, address: str, deliver: Callable[[bytes], None]) -> str: ...
+    async def run(self, token: str, body: bytes) -> bytes: ...
+    async def stop(self, token: str) -> None: ...
+    async def drop(self, token: str) -> None: ...
+    async def check(self) -> None: ...

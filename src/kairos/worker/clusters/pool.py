@@ -1,0 +1,294 @@
+"""Run steps on clusters: one child process per kind of cluster is its client, see bridge.py."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import pickle
+import random
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from kairos.config import Settings
+from kairos.errors import ConfigError, RunnerUnavailable, StepError, StepTaskLost
+from kairos.extras import require
+from kairos.logger import Logger
+from kairos.machine.context import Context, write_log
+from kairos.machine.definition import CLUSTERS, Machine, Step
+from kairos.worker.claim import Claim
+from kairos.worker.clusters.bridge import LENGTH
+from kairos.worker.clusters.task import versions
+from kairos.worker.process_pool import environment_without_passwords, request_of, value_of
+from kairos.worker.settle import error_text
+
+log = Logger("kairos.worker")
+
+# Seconds that jobs wait after the cluster could not be reached: doubled at each failure in a row.
+_FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
+# Seconds that a job waits if the code on the cluster does not fit: a deployment may be under way.
+UNFIT_PAUSE = 10.0
+_REPORT_EVERY = 30.0
+# Dask cannot end a step that runs: as one in a thread, it is asked, and its job is over when it ends.
+_ASKED_TO_STOP = ("dask",)
+
+Report = Callable[[str, str], Awaitable[None]]
+
+
+class Clusters:
+    """The clusters of one worker, each connected on first use. `report` is told which one does not serve, and why."""
+
+    def __init__(self, settings: Settings, report: Report | None = None) -> None:
+        self._pools = {
+            kind: ClusterPool(kind, getattr(settings, f"{kind}_address"), report) for kind in CLUSTERS
+        }
+
+    def of(self, kind: str) -> ClusterPool:
+        return self._pools[kind]
+
+    async def close(self) -> None:
+        for pool in self._pools.values():
+            await pool.close()
+
+
+def check_clusters(settings: Settings, machines: list[Machine]) -> None:
+    """Refuse to work for machines whose steps run on a cluster that is not installed or has no address."""
+    for machine in machines:
+        for step in machine.steps.values():
+            if step.runs_in in CLUSTERS:
+                check_cluster(step.runs_in, getattr(settings, f"{step.runs_in}_address"), machine, step)
+
+
+def check_cluster(kind: str, address: str | None, machine: Machine, step: Step) -> None:
+    what = f"Step {step.name!r} of {machine.name!r} runs in {kind!r}, which"
+    require(kind, what)
+    if not address:
+        raise ConfigError(
+            f"{what} has no address: set KAIROS_{kind.upper()}_ADDRESS, or {kind}_address in code or kairos.toml; "
+            '"local" starts a cluster on this machine.'
+        )
+
+
+class ClusterPool:
+    """Runs steps on one cluster: connects on first use, and reconnects with growing pauses."""
+
+    def __init__(self, kind: str, address: str | None, report: Report | None = None) -> None:
+        self._kind = kind
+        self._address = address
+        self._report = report
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
+        self._failures = 0
+        self._not_before = 0.0
+        self._why = ""
+        self._reported: dict[str, float] = {}  # reasons, and when they were
+
+    async def run(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
+        """Run a step there; return its value or raise its error.
+
+        After `RunnerUnavailable` the job is handed back; after `StepTaskLost` too, until it was lost too often: then it
+        is the step's error.
+        """
+        try:
+            check_cluster(self._kind, self._address, machine, step)
+        except ConfigError as error:  # a job of another worker's queue: this worker did not refuse to start
+            raise self._unavailable(error.message, UNFIT_PAUSE) from None
+        request = request_of(machine, step, ctx, claim) | {"versions": versions(), "source": None}
+        if request["main"] is not None:
+            request["source"] = await asyncio.to_thread(Path(request["main"]).read_text)
+        connection = await self._connected()
+        token, answer = connection.submit(pickle.dumps(request), ctx)
+        try:
+            await asyncio.wait([answer])  # a cancelled lane leaves the answer alone
+        except asyncio.CancelledError:
+            if not ctx.cancel_requested or self._kind not in _ASKED_TO_STOP:
+                connection.drop(token)
+                raise
+            connection.stop(token)
+            try:
+                await asyncio.wait([answer])
+            except asyncio.CancelledError:
+                connection.drop(token)
+                raise
+        return self._value(answer.result(), step, ctx)
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    def _value(self, answer: dict[str, Any], step: Step, ctx: Context[Any]) -> Any:
+        if "stopped" in answer:
+            raise asyncio.CancelledError(f"step {step.name!r} was stopped before it began")
+        if "down" in answer:
+            raise self._unavailable(f"the {self._kind} cluster was lost: {answer['down']}", self._pause())
+        if "lost" in answer:
+            raise StepTaskLost(f"The {self._kind} cluster lost step {step.name!r}: {answer['lost']}.")
+        envelope = answer.get("envelope", answer)
+        if (unfit := envelope.get("unfit")) is not None:
+            where = f"node {envelope['node']} of the" if "node" in envelope else "the"
+            raise self._unavailable(
+                f"{where} {self._kind} cluster cannot run step {step.name!r}: {unfit}", UNFIT_PAUSE
+            )
+        for kind, values in envelope["rest"]:
+            apply_message(ctx, kind, values)
+        try:
+            # Made by our own code on the cluster, which runs the same program as this worker.
+            found: dict[str, Any] = pickle.loads(envelope["answer"])  # noqa: S301
+        except Exception as error:  # a class that only exists on the node
+            raise StepError(
+                f"What step {step.name!r} answered cannot be read here: {error_text(error)}."
+            ) from error
+        return value_of(found, ctx)
+
+    async def _connected(self) -> Connection:
+        if self._connection is not None and self._connection.is_open:
+            return self._connection
+        async with self._connecting:
+            if self._connection is not None and self._connection.is_open:
+                return self._connection
+            if (left := self._not_before - time.monotonic()) > 0:
+                raise self._unavailable(self._why, left, again=True)
+            assert self._address is not None
+            connection = Connection(self._kind, self._address)
+            try:
+                await connection.open()
+            except ConnectionError as error:
+                self._why = f"the {self._kind} cluster at {self._address} cannot be used: {error}"
+                raise self._unavailable(self._why, self._pause()) from None
+            self._connection, self._failures = connection, 0
+            log.info("connected to a cluster", kind=self._kind, address=self._address)
+            return connection
+
+    def _pause(self) -> float:
+        """Return how long to wait before the next connection, for this worker and its jobs."""
+        if self._not_before < time.monotonic():
+            self._failures += 1
+            pause = min(_FIRST_PAUSE * 2 ** (self._failures - 1), LONGEST_PAUSE)
+            self._not_before = time.monotonic() + pause
+        return self._not_before - time.monotonic()
+
+    def _unavailable(self, why: str, pause: float, *, again: bool = False) -> RunnerUnavailable:
+        """The error that hands a job back; a reason is reported at most every half minute."""
+        self._why, now = why, time.monotonic()
+        if not again and now - self._reported.get(why, -_REPORT_EVERY) >= _REPORT_EVERY:
+            self._reported = {each: at for each, at in self._reported.items() if now - at < _REPORT_EVERY}
+            self._reported[why] = now
+            log.error("a cluster does not serve", kind=self._kind, reason=why)
+            if self._report is not None:
+                reporting = asyncio.ensure_future(self._report(self._kind, why))
+                reporting.add_done_callback(_reported)
+        # Spread: the jobs of one failure must not come back all at once.
+        spread = pause * (1 + random.random() / 2)  # noqa: S311 (no secret)
+        return RunnerUnavailable(f"{why[0].upper()}{why[1:].rstrip('.')}.", timedelta(seconds=spread))
+
+
+class Connection:
+    """One bridge process, and the steps that were sent through it."""
+
+    def __init__(self, kind: str, address: str) -> None:
+        self._kind = kind
+        self._address = address
+        self._waiting: dict[str, tuple[asyncio.Future[dict[str, Any]], Context[Any]]] = {}
+        self._tokens = itertools.count(1)
+        self._reading: asyncio.Task[None] | None = None
+        self.is_open = False
+
+    async def open(self) -> None:
+        """Start the process and wait until it is connected; raises ConnectionError with the reason."""
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "kairos.worker.clusters.bridge", self._kind, self._address),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=environment_without_passwords(os.environ),
+        )
+        try:
+            first = await self._read()
+        except BaseException:
+            await self.close()
+            raise
+        if first is None or "down" in first:
+            code = await self._process.wait()
+            raise ConnectionError(f"its client ended with code {code}" if first is None else first["down"])
+        self.is_open = True
+        self._reading = asyncio.create_task(self._receive())
+
+    def submit(self, body: bytes, ctx: Context[Any]) -> tuple[str, asyncio.Future[dict[str, Any]]]:
+        """Send a step; return its token and the future of its answer."""
+        token = str(next(self._tokens))
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[token] = answer, ctx
+        self._write({"run": token, "body": body})
+        return token, answer
+
+    def stop(self, token: str) -> None:
+        """Ask a step to stop; its answer is still awaited. Ray ends it at once."""
+        self._write({"stop": token})
+
+    def drop(self, token: str) -> None:
+        """Ignore the answer of a step, and end it as far as the cluster can."""
+        self._waiting.pop(token, None)
+        self._write({"drop": token})
+
+    async def close(self) -> None:
+        self.is_open = False
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+        if self._reading is not None:
+            await self._reading
+
+    def _write(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        body = pickle.dumps(message)
+        with suppress(ConnectionError, RuntimeError):  # its end is noticed by the reader
+            self._process.stdin.write(LENGTH.pack(len(body)) + body)
+
+    async def _receive(self) -> None:
+        reason = "its client ended"
+        while (message := await self._read()) is not None:
+            if "down" in message:
+                reason = message["down"]
+                continue
+            answer, ctx = self._waiting.get(message["of"], (None, None))
+            if answer is None or ctx is None:
+                continue  # of a step that was dropped
+            if "batch" in message:
+                for kind, values in message["batch"]:
+                    apply_message(ctx, kind, values)
+                continue
+            del self._waiting[message["of"]]
+            answer.set_result(message)
+        self.is_open = False
+        waiting, self._waiting = self._waiting, {}
+        for answer, _ in waiting.values():
+            if not answer.done():
+                answer.set_result({"down": reason})
+        await self._process.wait()
+
+    async def _read(self) -> dict[str, Any] | None:
+        assert self._process.stdout is not None
+        try:
+            (length,) = LENGTH.unpack(await self._process.stdout.readexactly(LENGTH.size))
+            # Written only by our own child, over a pipe that no other process holds.
+            message: dict[str, Any] = pickle.loads(await self._process.stdout.readexactly(length))  # noqa: S301
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+        return message
+
+
+def apply_message(ctx: Context[Any], kind: str, values: tuple[Any, ...]) -> None:
+    """Do with the worker's context what the step did with its own, on the cluster."""
+    if kind == "progress":
+        ctx.progress(*values)
+    elif kind == "log":
+        write_log(ctx, *values)
+
+
+def _reported(done: asyncio.Future[None]) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        log.warning("an alarm about a cluster could not be stored", error=error_text(error))

@@ -1,0 +1,190 @@
+"""The part that runs on a node of the cluster: it loads the step, runs it, and returns the answer in an envelope.
+
+Nothing raises from here: what is raised on the cluster comes from the cluster itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import pickle
+import runpy
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kairos.errors import BadValue
+from kairos.machine.context import Context
+from kairos.worker import step_logging
+from kairos.worker.process_pool import MAIN
+from kairos.worker.settle import error_text
+from kairos.worker.step_process import encode, load, run_step
+
+# An answer holds a result of at most 1 MiB as JSON, children and exceptions: more than this is a mistake, and would be
+# carried through the memory of the cluster and of the worker only to be refused.
+MOST_BYTES = 16 << 20
+# Progress and lines are sent in batches: after so many seconds, or when so many are there.
+_EVERY = 0.2
+_BATCH = 500
+
+Send = Callable[[bytes], None]
+
+_running: dict[str, Context[Any]] = {}  # by token: what this process runs, to be asked to stop
+_programs = threading.Lock()
+
+
+def versions() -> dict[str, str]:
+    """Return what must be the same on both sides for a step to mean the same."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return {"Python": python, "kairos-scheduler": importlib.metadata.version("kairos-scheduler")}
+
+
+def run(token: str, body: bytes, send: Send) -> bytes:
+    """Run the step of a request; `send` takes batches of progress and log lines to the worker."""
+    request: dict[str, Any] = pickle.loads(body)  # noqa: S301 (from the worker, over the cluster's own transport)
+    messages = Messages(token, send)
+    try:
+        if differs := _difference(request.pop("versions")):
+            raise RuntimeError(differs)
+        _find_code(request)
+        step_logging.install()
+        machine, step, ctx = load(request, messages)
+    except BaseException as error:  # noqa: BLE001 (the worker loaded the same step: this node's code is another)
+        return _envelope(token, unfit=error_text(error))
+    _running[token] = ctx
+    messages.begin()
+    try:
+        answer = encode(run_step(machine, step, ctx))
+    finally:
+        _running.pop(token, None)
+    if len(answer) > MOST_BYTES:
+        said = (
+            f"What step {step.name!r} of {machine.name!r} answered has {len(answer)} bytes, and at most {MOST_BYTES} "
+            "come back from a cluster: store it where both can read it, and return its name."
+        )
+        failed = {
+            "value": None,
+            "error": BadValue(said, field="result"),
+            "reported": ctx.reported,
+            "frame": None,
+        }
+        answer = encode({**failed, "taken": [], "spawned": []})
+    rest, sent = messages.close()
+    return _envelope(token, answer=answer, rest=rest, sent=sent)
+
+
+def ask_to_stop(token: str) -> bool:
+    """Set `ctx.cancel_requested` of a step that runs in this process."""
+    ctx = _running.get(token)
+    if ctx is not None:
+        ctx.cancel_requested = True
+    return ctx is not None
+
+
+class Messages:
+    """Collect progress and log lines of one step, and send them in batches; the rest goes with the answer."""
+
+    def __init__(self, token: str, send: Send) -> None:
+        self._token = token
+        self._send = send
+        self._kept: list[tuple[str, tuple[Any, ...]]] = []
+        self._sent = 0
+        self._timer: threading.Timer | None = None
+        self._over = False
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Tell the worker that the step runs, and where."""
+        self._add("begun", (socket.gethostname(),))
+        self._flush()
+
+    def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
+        self._add("progress", (done, total))
+
+    def write_log(
+        self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None
+    ) -> None:
+        self._add("log", (level, line, fields, stream))
+
+    def transaction(self, ctx: Context[Any]) -> Any:
+        raise RuntimeError("ctx.transaction() is the worker's: a step on a cluster has none.")
+
+    def close(self) -> tuple[list[tuple[str, tuple[Any, ...]]], int]:
+        """Return what was not sent, and how many batches were; what comes later is dropped: the step is over."""
+        with self._lock:
+            self._over = True
+            if self._timer is not None:
+                self._timer.cancel()
+            return self._kept, self._sent
+
+    def _add(self, kind: str, values: tuple[Any, ...]) -> None:
+        with self._lock:
+            if self._over:
+                return
+            if kind == "progress":  # only the latest counts
+                self._kept = [each for each in self._kept if each[0] != kind]
+            self._kept.append((kind, values))
+            full = len(self._kept) >= _BATCH
+            if self._timer is None and not full:
+                self._timer = threading.Timer(_EVERY, self._flush)
+                self._timer.daemon = True
+                self._timer.start()
+        if full:
+            self._flush()
+
+    def _flush(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if self._over or not self._kept:
+                return
+            with suppress(Exception):  # the batch stays, and goes with the next one or with the answer
+                self._send(pickle.dumps({"of": self._token, "batch": self._kept}))
+                self._kept = []
+                self._sent += 1
+
+
+def _difference(theirs: dict[str, str]) -> str | None:
+    mine = versions()
+    for name, version in theirs.items():
+        if mine.get(name) != version:
+            return (
+                f"the worker has {name} {version}, and this node {mine.get(name)}: install the same on both"
+            )
+    return None
+
+
+def _find_code(request: dict[str, Any]) -> None:
+    """Make the worker's module importable where its folders are here too; a program is loaded from its source."""
+    for folder in request["path"]:
+        if folder and folder not in sys.path and Path(folder).is_dir():
+            sys.path.append(folder)
+    request["path"] = ()
+    if (main := request["main"]) is not None:
+        _load_program(main, request["source"])
+        request |= {"module": MAIN, "main": None}
+
+
+def _load_program(path: str, source: str) -> None:
+    """Load the worker's main file from its source, as the process of a step loads it from its path."""
+    digest = hashlib.sha256(source.encode()).hexdigest()
+    with _programs, tempfile.TemporaryDirectory(prefix="kairos-program-") as folder:
+        present = sys.modules.get(MAIN)
+        if present is not None and vars(present).get("__kairos_source__") == digest:
+            return
+        file = Path(folder, Path(path).name)
+        file.write_text(source)
+        module = ModuleType(MAIN)
+        vars(module).update(runpy.run_path(str(file), run_name=MAIN), __kairos_source__=digest)
+        sys.modules[MAIN] = module
+
+
+def _envelope(token: str, **content: Any) -> bytes:
+    return pickle.dumps({"of": token, "node": socket.gethostname(), **content})

@@ -1,0 +1,65 @@
+"""An outage of the database, as all loops of a worker see it: one warning, and nobody waits once it is over."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kairos.logger import Logger
+
+log = Logger("kairos.worker")
+
+# Seconds within which some loop tries again, however long the others wait.
+_SOONEST, _SOON = 0.2, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Away:
+    retry_at: float
+    wake: Callable[[], None]
+
+
+class Outage:
+    """The loops of a worker that cannot reach the database now.
+
+    Each of them backs off up to seconds, so that a restarted Postgres is not overrun. One of them tries at least once a
+    second, and the first that succeeds wakes the others.
+    """
+
+    def __init__(self) -> None:
+        self._away: dict[str, _Away] = {}
+        self._since = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._away)
+
+    def failed(
+        self, loop: str, error: BaseException, retry_in: float, wake: Callable[[], None] = lambda: None
+    ) -> float:
+        """Note that a loop failed, and return how long it waits: less than `retry_in` if no other tries soon.
+
+        The first loop logs a warning, the others log at debug level.
+        """
+        now = time.monotonic()
+        say = log.debug if self._away else log.warning
+        if not self._away:
+            self._since = now
+        others = [away.retry_at for name, away in self._away.items() if name != loop]
+        if not any(now < retry_at <= now + _SOON for retry_at in others):
+            retry_in = min(retry_in, random.uniform(_SOONEST, _SOON))  # noqa: S311 (no secret)
+        self._away[loop] = _Away(now + retry_in, wake)
+        say("database unavailable", loop=loop, error=str(error), retry_in=round(retry_in, 2))
+        return retry_in
+
+    def recovered(self, loop: str) -> None:
+        """Note that a loop has reached the database again, and wake the others; the last one logs it."""
+        if loop not in self._away:
+            return
+        del self._away[loop]
+        for away in self._away.values():
+            away.wake()
+        if not self._away:
+            log.info("database available again", after_seconds=round(time.monotonic() - self._since, 1))

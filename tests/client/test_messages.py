@@ -1,0 +1,202 @@
+"""What Kairos says about a slip: which word, and which one was meant."""
+
+from __future__ import annotations
+
+import copy
+import gc
+from typing import Any
+
+import pytest
+
+from kairos import Backoff, Context, Kairos, step
+from kairos.errors import BadDefinition, BadRequest, KairosError
+from kairos.testing import drain
+
+
+def said(wrong: Any) -> str:
+    with pytest.raises(KairosError) as refused:
+        wrong()
+    return refused.value.message
+
+
+def test_a_misspelled_option_is_named_with_the_one_that_was_meant(app: Kairos) -> None:
+    echo = app.action("echo")
+    assert said(lambda: echo.options(quue="mail")) == "There is no option 'quue'. Did you mean 'queue'?"
+    assert said(lambda: app.job(name="x", priorty=1)(lambda: None)).endswith("Did you mean 'priority'?")
+    assert said(lambda: echo.options(actor="me")).startswith("There is no option 'actor'. Known: ")
+    assert said(lambda: app.schedule("every day at 9am", overlp="skip")).endswith("Did you mean 'overlap'?")
+
+
+def test_an_option_among_the_arguments_is_told_where_it_goes(app: Kairos) -> None:
+    @app.job
+    async def deliver(user_id: int) -> None: ...
+
+    assert said(lambda: deliver.call(user_id=1, priority=2)) == (  # type: ignore[call-arg]
+        "deliver takes no argument 'priority', which is an option: write deliver.options(priority=…).enqueue(…)."
+    )
+    assert said(lambda: deliver.call(user=1)) == "deliver takes no argument 'user'. Did you mean 'user_id'?"  # type: ignore[call-arg]
+
+
+async def test_a_misspelled_action_and_filter_are_named_with_those_that_were_meant(app: Kairos) -> None:
+    assert said(lambda: app.action("ecko")) == "No action is called 'ecko'. Did you mean 'echo'?"
+    with pytest.raises(BadRequest, match=r"no filter 'stat'\. Did you mean 'state'\?$"):
+        await app.jobs(stat="failed")
+
+
+def test_decorators_in_the_wrong_order_are_told_the_right_one(app: Kairos) -> None:
+    def nightly() -> None: ...
+
+    class Order:
+        @step
+        async def go(self, ctx: Any) -> None: ...
+
+    assert said(lambda: app.job(app.schedule("every day at 9am")(nightly))) == (  # type: ignore[arg-type,type-var]
+        f"@app.schedule stands on {nightly.__qualname__}, which is no action yet: write @app.schedule(…) above "
+        "@app.job or @app.machine(…)."
+    )
+    assert "is an action already" in said(lambda: app.job(app.job(nightly)))
+    assert "@app.job takes a function, not" in said(lambda: app.job(Order))
+    assert "@step marks a method of a class" in said(lambda: app.job(Order.go))
+    assert "@app.machine takes a class" in said(lambda: app.machine("m")(nightly))  # type: ignore[arg-type]
+
+
+def test_a_generator_is_refused_since_it_would_never_run(app: Kairos) -> None:
+    def numbers() -> Any:
+        yield 1
+
+    with pytest.raises(BadDefinition, match="is a generator, which would never run"):
+        app.job(numbers)
+
+
+async def test_a_traceback_begins_with_the_code_of_the_user(app: Kairos) -> None:
+    @app.job
+    async def on_the_loop() -> None:
+        int("x")
+
+    @app.job
+    def in_a_thread() -> None:
+        int("x")
+
+    for action in (on_the_loop, in_a_thread):
+        job = await action.enqueue()
+        await drain(app)
+        (line,) = await app.logs(job.id)
+        frames = [row for row in line.fields["stack"].splitlines() if row.startswith("  File ")]
+        assert len(frames) == 1, line.fields["stack"]
+        assert "test_messages.py" in frames[0]
+
+
+def test_a_machine_without_a_name_is_refused_where_it_stands(app: Kairos) -> None:
+    class Order:
+        @step
+        async def go(self, ctx: Any) -> None: ...
+
+    assert said(lambda: app.machine(Order)) == (  # type: ignore[arg-type]
+        f'@app.machine stands on {Order.__qualname__} without a name: write @app.machine("order").'
+    )
+
+
+def test_a_method_is_no_job(app: Kairos) -> None:
+    class Mailer:
+        async def send(self, user_id: int) -> None: ...
+
+    assert said(lambda: app.job(Mailer.send)).startswith(
+        "Job 'send' takes 'self', which no caller can give: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("max_retries", "retry=Backoff(attempts=…), which counts the first execution too"),
+        ("retries", "retry=Backoff(attempts=…), which counts the first execution too"),
+        ("countdown", 'delay="10m"'),
+        ("eta", "run_at=…"),
+        ("expires", 'ttl="1h"'),
+    ],
+)
+def test_an_option_of_another_library_is_told_what_it_is_here(app: Kairos, name: str, meant: str) -> None:
+    options: dict[str, Any] = {name: 3}
+    assert said(lambda: app.job(**options)(lambda: None)) == f"There is no option {name!r}. Write {meant}."
+    assert (
+        said(lambda: app.action("echo").options(**options)) == f"There is no option {name!r}. Write {meant}."
+    )
+
+
+def test_a_method_of_another_librarys_task_is_told_what_it_is_here(app: Kairos) -> None:
+    echo: Any = app.action("echo")
+    with pytest.raises(AttributeError, match=r"^An action has no 'delay': write echo\.enqueue\(…\)"):
+        echo.delay("x")
+    with pytest.raises(AttributeError, match=r"^An action has no 'nothing'\.$"):
+        echo.nothing()
+    assert copy.copy(echo).name == "echo"
+
+
+def test_a_misspelled_option_of_a_worker_is_named_with_the_one_that_was_meant(app: Kairos) -> None:
+    assert (
+        said(lambda: app.worker(queue=["mail"])) == "A worker has no option 'queue'. Did you mean 'queues'?"
+    )
+    assert said(lambda: app.worker(concurency=3)).endswith("Did you mean 'concurrency'?")
+
+
+def test_attempts_that_are_no_number_are_shown_as_they_were_given() -> None:
+    wrong: Any = "3"
+    assert said(lambda: Backoff(attempts=wrong)).startswith(
+        "attempts of Backoff is '3'; it must be a whole number"
+    )
+
+
+def test_a_context_that_is_not_the_first_argument_is_told_where_it_goes(app: Kairos) -> None:
+    async def late(user_id: int, ctx: Context) -> None: ...
+
+    async def maybe(ctx: Context | None, user_id: int) -> None: ...
+
+    assert said(lambda: app.job(late)) == (
+        "Job 'late': the context must be the first argument, annotated as Context: write late(ctx: Context, …)."
+    )
+    assert said(lambda: app.job(maybe)).startswith("Job 'maybe': the context must be the first argument")
+
+
+def test_a_machine_that_could_never_run_is_refused_where_it_stands(app: Kairos) -> None:
+    class Told:
+        @step(initial=True, to="ship")  # type: ignore[arg-type]
+        async def charge(self, ctx: Any) -> None: ...
+
+        @step
+        async def ship(self, ctx: Any) -> None: ...
+
+    class Bare:
+        @step
+        async def go(self) -> None: ...
+
+    class Made:
+        def __init__(self, bank: str) -> None: ...
+
+        @step
+        async def go(self, ctx: Any) -> None: ...
+
+    assert said(lambda: app.machine("told")(Told)) == (
+        "Step 'charge' of 'told' leads to 'ship'; give a list: to=['ship']."
+    )
+    assert said(lambda: app.machine("bare")(Bare)) == (
+        "Step 'go' of 'bare' must take self and ctx: write def go(self, ctx)."
+    )
+    assert said(lambda: app.machine("made")(Made)) == (
+        "Machine 'made' is made without arguments, and its __init__ needs some (missing a required argument: 'bank'): "
+        "keep what belongs to one job in its State."
+    )
+
+
+async def test_an_operation_that_was_not_awaited_is_named_in_pythons_warning(app: Kairos) -> None:
+    with pytest.warns(RuntimeWarning, match=r"^coroutine 'Kairos\.enqueue' was never awaited"):
+        app.action("echo").enqueue("lost")
+        gc.collect()
+
+
+def test_a_schedule_without_an_argument_of_its_action_is_told_how_to_give_it(app: Kairos) -> None:
+    @app.job
+    async def remind(user_id: int) -> None: ...
+
+    assert said(lambda: app.schedule("every day at 9am")(remind)) == (
+        "remind: argument 'user_id' is missing. A schedule gives its arguments as input={…}."
+    )

@@ -1,0 +1,183 @@
+"""Clusters that are away, not installed, of another version or restarted: the job waits, and is never stuck."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+
+import pytest
+from tests.clusters import cluster_steps
+from tests.clusters.conftest import LocalCluster, app_on, free_port, require_client
+from tests.clusters.test_steps_on_clusters import begun, ended_patiently
+from tests.worker.world import ended, fetch, until, verbs, working
+
+from kairos import Kairos
+from kairos.errors import BadDefinition, ConfigError, MissingExtra
+from kairos.worker.clusters import pool, task
+
+pytestmark = pytest.mark.timeout(300)
+
+
+async def released_because(app, job_id):
+    """The reason of the first hand-back, once there is one."""
+
+    async def reason():
+        return next((row.reason for row in await app.history(job_id) if row.verb == "release"), None)
+
+    for _ in range(3):
+        try:
+            return await until(reason)
+        except TimeoutError:
+            continue
+    raise AssertionError(f"job {job_id} was never handed back")
+
+
+@pytest.fixture(params=cluster_steps.KINDS)
+def kind(request):
+    require_client(request.param)
+    return request.param
+
+
+async def test_a_cluster_that_cannot_be_reached_hands_jobs_back_raises_an_alarm_and_serves_once_it_is_there(
+    database, kind, monkeypatch
+):
+    monkeypatch.setattr(pool, "LONGEST_PAUSE", 2.0)
+    cluster = LocalCluster(kind, free_port())
+    app = app_on(database, cluster)
+
+    @app.job(name=f"beside_{kind}")  # both kinds share the registry of the program
+    async def beside() -> str:
+        return "done"
+
+    try:
+        async with working(app, concurrency=2):
+            jobs = [
+                await app.enqueue(getattr(cluster_steps, f"brief_{kind}").call(number=n)) for n in range(4)
+            ]
+            reason = await released_because(app, jobs[0].id)
+            assert f"The {kind} cluster at {cluster.address} cannot be used" in reason
+            assert (await ended(app, (await beside.enqueue()).id)).output == "done"
+            noted = "select subject, detail from kairos.incidents where kind = 'runner_unavailable'"
+            raised = "select subject from kairos.alarms where kind = 'runner_unavailable'"
+
+            async def told():
+                return await fetch(app, noted) or await fetch(app, raised)
+
+            assert (await until(told))[0]["subject"] == kind
+            cluster.start()
+            assert [(await ended_patiently(app, job.id)).output for job in jobs] == [0, 1, 2, 3]
+            assert {(await app.get(job.id)).attempt for job in jobs} == {0}
+    finally:
+        cluster.stop()
+
+
+async def test_a_cluster_that_is_restarted_hands_back_what_ran_there_and_the_jobs_run_again(
+    database, kind, tmp_path
+):
+    cluster = LocalCluster(kind).start()
+    app = app_on(database, cluster)
+    try:
+        async with working(app):
+            job = await app.enqueue(
+                getattr(cluster_steps, f"talk_then_wait_{kind}").call(folder=str(tmp_path))
+            )
+            await begun(tmp_path)
+            cluster.stop()
+            reason = await released_because(app, job.id)
+            assert f"{kind} cluster" in reason
+            (tmp_path / "go").touch()
+            cluster.start()
+            job = await ended_patiently(app, job.id)
+            assert (job.output, job.attempt) == ("went", 0)
+            assert set(await verbs(app, job.id)) == {"release", "done"}
+    finally:
+        cluster.stop()
+
+
+async def test_a_node_with_another_version_hands_the_job_back_and_names_both(database, kind, monkeypatch):
+    cluster = LocalCluster(kind).start()
+    app = app_on(database, cluster)
+    monkeypatch.setattr(pool, "UNFIT_PAUSE", 0.2)
+    try:
+        with monkeypatch.context() as other:
+            other.setattr(pool, "versions", lambda: task.versions() | {"Python": "3.9"})
+            async with working(app):
+                job = await app.enqueue(getattr(cluster_steps, f"brief_{kind}").call(number=3))
+                reason = await released_because(app, job.id)
+                assert "the worker has Python 3.9, and this node" in reason
+        async with working(app):
+            job = await ended_patiently(app, job.id)
+            assert (job.output, job.attempt) == (3, 0)
+    finally:
+        cluster.stop()
+
+
+def test_a_node_without_the_code_says_what_is_missing():
+    request = {
+        "versions": task.versions(),
+        "path": ["/nowhere"],
+        "module": "no_such_module",
+        "main": None,
+        "action": ("a", 1),
+    }
+    envelope = pickle.loads(task.run("1", pickle.dumps(request), lambda _: None))
+    assert envelope["unfit"] == "ModuleNotFoundError: No module named 'no_such_module'"
+
+
+def test_a_program_that_is_no_module_travels_as_its_source():
+    source = (
+        "from kairos import Kairos\n"
+        "app = Kairos('postgresql:///unused')\n"
+        "@app.job(runs_in='ray')\n"
+        "def double(number: int) -> int:\n"
+        "    return 2 * number\n"
+    )
+    context = {"id": 1, "action": "double", "version": 1, "attempt": 0, "lease": 1, "timed_out": ()}
+    request = {
+        "versions": task.versions(),
+        "path": [],
+        "module": "__main__",
+        "main": "/nowhere/program.py",
+        "source": source,
+        "action": ("double", 1),
+        "step": "run",
+        "state": '{"number": 4}',
+        "hide": frozenset(),
+        "inbox": [],
+        "context": context,
+    }
+    envelope = pickle.loads(task.run("1", pickle.dumps(request), lambda _: None))
+    assert pickle.loads(envelope["answer"])["value"] == 8
+
+
+@pytest.mark.parametrize("kind", cluster_steps.KINDS)
+def test_a_function_that_nodes_could_not_import_is_refused_where_it_is_declared(kind):
+    app = Kairos("postgresql:///unused")
+    with pytest.raises(BadDefinition, match=f"cannot be sent to '{kind}'.*top level of its module"):
+
+        @app.job(runs_in=kind)
+        def local() -> None: ...
+
+    with pytest.raises(BadDefinition, match="is an async def and cannot run in"):
+        app.job(runs_in=kind)(released_because)
+
+
+@pytest.mark.parametrize("kind", cluster_steps.KINDS)
+async def test_a_worker_refuses_to_start_without_the_client_or_the_address_of_its_cluster(
+    database, kind, monkeypatch
+):
+    app = Kairos(database)
+    app.job(name="far", runs_in=kind, queue="heavy")(cluster_steps.brief)
+    real = importlib.util.find_spec
+    async with app:
+        with monkeypatch.context() as missing:
+            missing.setattr("kairos.extras.find_spec", lambda name: real(name) if name == "fastapi" else None)
+            with pytest.raises(
+                MissingExtra, match=rf"runs in '{kind}'.*pip install 'kairos-scheduler\[{kind}\]'"
+            ):
+                await app.worker(queues=["heavy"]).start()
+            async with app.worker(queues=["light"]):
+                pass
+        monkeypatch.setattr("kairos.extras.find_spec", lambda name: real("json"))
+        with pytest.raises(ConfigError, match=f"has no address: set KAIROS_{kind.upper()}_ADDRESS"):
+            await app.worker(queues=["heavy"]).start()

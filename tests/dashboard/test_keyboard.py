@@ -1,0 +1,56 @@
+"""Keys do what they say, wherever the focus is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from tests.dashboard.site import Site
+
+Look = Callable[..., Any]
+
+
+@pytest.mark.parametrize("path", ["/jobs/?tag=enter", "/schedules/", "/machines/"])
+def test_enter_follows_the_focused_link_of_a_list(look: Look, site: Site, path: str) -> None:
+    site.enqueue("greet", {"name": "enter"}, tags=["enter"])
+    if path == "/schedules/":
+        site.call(
+            "POST",
+            "/api/schedules",
+            {"name": "entered", "when": "every day at 4am", "action": "greet", "input": {"name": "you"}},
+        )
+    page = look(path)
+    link = page.locator("[data-row] a[href]").first
+    target = link.get_attribute("href") or ""
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(re.escape(target) + "$"))
+
+
+def test_enter_presses_the_focused_button_of_a_list(look: Look, site: Site) -> None:
+    site.enqueue("greet", {"name": "enter"}, tags=["enter"])
+    page = look("/jobs/?tag=enter")
+    expect(page.locator("[data-row]").first).to_be_visible()
+    page.get_by_role("button", name="Clear").focus()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url("/jobs/")
+
+
+def test_the_cursor_stays_with_its_job_when_newer_ones_come(look: Look, site: Site) -> None:
+    first = site.enqueue("greet", {"name": "one"}, tags=["cursor"], when="in 3 hours")
+    page = look("/jobs/?tag=cursor")
+    expect(page.locator("[data-row]")).to_have_count(1)
+    page.keyboard.press("j")
+    expect(page.locator("[data-current=true]")).to_contain_text(str(first))
+    for _ in range(3):
+        site.enqueue("greet", {"name": "newer"}, tags=["cursor"], when="in 3 hours")
+    expect(page.get_by_role("button", name="3 new")).to_be_visible()
+    page.get_by_role("button", name="3 new").click()
+    expect(page.locator("[data-row]")).to_have_count(4)
+    expect(page.locator("[data-current=true]")).to_contain_text(str(first))
+    page.keyboard.press("x")
+    expect(page.get_by_role("checkbox", name=f"Select job {first}", exact=True)).to_be_checked()
+    expect(page.get_by_test_id("selected")).to_have_text("1 selected")

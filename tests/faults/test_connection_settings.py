@@ -1,0 +1,207 @@
+"""Every connection states what it needs: a role or a database may carry any setting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from tests.worker.world import ended, fetch, until, working
+
+from kairos import Await, Context, Done, Kairos, SyncKairos, step
+from kairos.store.connection_settings import Deadlines
+
+# What an administrator may have set for other programs, or another team for a shared database.
+HOSTILE = {
+    "default_transaction_isolation": "serializable",
+    "synchronous_commit": "off",
+    "search_path": "''",
+    "timezone": "'Asia/Kolkata'",
+    "datestyle": "'SQL, DMY'",
+    "intervalstyle": "'sql_standard'",
+    "bytea_output": "'escape'",
+    "extra_float_digits": "-15",
+    "standard_conforming_strings": "off",
+    "array_nulls": "off",
+    "transform_null_equals": "on",
+    "exit_on_error": "on",
+    "row_security": "off",
+    "statement_timeout": "'1ms'",
+    "lock_timeout": "'1ms'",
+    "idle_in_transaction_session_timeout": "'1ms'",
+    "idle_session_timeout": "'100ms'",
+}
+
+
+def carry(database: str, settings: dict[str, str]) -> None:
+    """Let every later connection to the database begin with these settings."""
+    with psycopg.connect(database, autocommit=True, options="-c statement_timeout=0") as connection:
+        for name, value in settings.items():
+            connection.execute(f"alter database {connection.info.dbname} set {name} = {value}".encode())
+
+
+@pytest.fixture
+def hostile(database: str) -> Iterator[str]:
+    carry(database, HOSTILE)
+    yield database
+
+
+def declare(app: Kairos) -> None:
+    @app.machine("waits")
+    class Waits:
+        @step(initial=True)
+        async def wait(self, ctx: Context) -> Any:
+            while (signal := ctx.take("go")) is None:
+                return Await("go")
+            return Done(signal.payload)
+
+    @app.job
+    async def write(ctx: Context, n: float) -> Any:
+        async with ctx.transaction() as connection:
+            return await connection.fetchval("select $1::float8", n)
+
+    @app.job
+    def write_in_thread(ctx: Context, n: float) -> Any:
+        with ctx.transaction() as connection:
+            return connection.execute("select %s::float8", [n]).fetchone()[0]
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+async def test_no_wake_is_lost_whatever_isolation_the_database_defaults_to(database, isolation):
+    """A signal that is committed after the transaction of the park has begun wakes the job."""
+    carry(database, {"default_transaction_isolation": f"'{isolation}'"})
+    app = Kairos(database)
+    running, noted, begun, park = (asyncio.Event() for _ in range(4))
+
+    @app.machine("waits")
+    class Waits:
+        @step(initial=True)
+        async def wait(self, ctx: Context) -> Any:
+            if (signal := ctx.take("go")) is not None:
+                return Done(signal.payload)
+            running.set()
+            await noted.wait()
+            async with ctx.transaction() as connection:
+                await connection.fetchval("select 1")
+                begun.set()
+                await park.wait()
+            return Await("go")
+
+    async with working(app):
+        job = await app.action("waits").enqueue()
+        await running.wait()
+        await app.signal(job.id, "note")  # the job's row is marked by now: the next signal leaves it alone
+        noted.set()
+        await begun.wait()
+        await app.signal(job.id, "go", 42)
+        park.set()
+        assert (await ended(app, job.id)).output == 42
+
+
+async def test_a_worker_works_on_a_database_with_hostile_settings(hostile):
+    app = Kairos(hostile)
+    declare(app)
+    async with working(app, queues={"default": 5}):
+        jobs = [
+            await app.action("write").options(key="k", delay="10ms").enqueue(n=0.1),
+            await app.action("write_in_thread").enqueue(n=0.1),
+        ]
+        waiting = await app.action("waits").options(unique="w", ttl="1h").enqueue()
+        await app.signal("w", "go", {"at": "noon"})
+        for job in jobs:
+            assert (await ended(app, job.id)).output == 0.1
+        assert (await ended(app, waiting.id)).output == {"at": "noon"}
+
+
+def test_the_sync_app_works_on_a_database_with_hostile_settings(hostile):
+    with SyncKairos(hostile) as app:
+
+        @app.job
+        def hello(n: int) -> int:
+            return n
+
+        jobs = app.enqueue_many([hello.options(unique=f"u{n}", delay="1h").call(n=n) for n in range(3)])
+        assert [app.get(job.id).input for job in jobs] == [{"n": n} for n in range(3)]
+        assert app.get(jobs[0].id).run_at.utcoffset().total_seconds() == 0
+        assert app.migrate() == []
+
+
+async def settings_of(connection: Any, *names: str) -> list[str]:
+    return [await connection.fetchval("select current_setting($1)", name) for name in names]
+
+
+STATED = ("default_transaction_isolation", "synchronous_commit", "lock_timeout")
+
+
+async def test_every_kind_of_connection_states_isolation_durability_and_deadlines(hostile):
+    async with Kairos(hostile) as app:
+        async with app.store.connection() as connection:
+            assert await settings_of(connection, *STATED) == ["read committed", "on", "5s"]
+        async with app.store.connections.unsynced() as connection:
+            assert await settings_of(connection, *STATED) == ["read committed", "off", "5s"]
+        for connect in (app.store.connect, app.store.connect_for_step):
+            connection = await connect()
+            isolation, durable, lock = await settings_of(connection, *STATED)
+            assert (isolation, durable) == ("read committed", "on") and lock != "1ms"
+            assert await settings_of(connection, "idle_session_timeout") == ["0"]
+            assert "0" not in await settings_of(connection, "idle_in_transaction_session_timeout")
+            await connection.close()
+
+
+async def test_the_keeper_states_isolation_and_deadlines_too(hostile):
+    app = Kairos(hostile)
+    held = asyncio.Event()
+
+    @app.job
+    async def hold() -> None:
+        await held.wait()
+
+    renewed = "select max(lease_expires_at) as at from kairos.gen_durable"
+    async with working(app, lease=5):
+        job = await hold.enqueue()
+
+        async def lease() -> Any:
+            return (await fetch(app, renewed))[0]["at"]
+
+        first = await until(lease)
+
+        async def is_renewed() -> bool:
+            return await lease() != first
+
+        await until(is_renewed)
+        held.set()
+        assert (await ended(app, job.id)).state == "success"
+        assert [row.verb for row in await app.history(job.id)] == ["done"]
+
+
+async def test_the_sql_of_a_step_is_planned_with_the_settings_of_its_role(database):
+    carry(database, {"enable_seqscan": "on", "plan_cache_mode": "force_custom_plan", "search_path": "other"})
+    app = Kairos(database)
+    names = ("enable_seqscan", "plan_cache_mode", "search_path")
+
+    @app.job
+    async def look(ctx: Context) -> Any:
+        async with ctx.transaction() as connection:
+            return await settings_of(connection, *names)
+
+    @app.job
+    def look_in_thread(ctx: Context) -> Any:
+        with ctx.transaction() as connection:
+            return [connection.execute("select current_setting(%s)", [name]).fetchone()[0] for name in names]
+
+    async with working(app):
+        for job in (await look.enqueue(), await look_in_thread.enqueue()):
+            assert (await ended(app, job.id)).output == ["on", "force_custom_plan", "other"]
+
+
+@pytest.mark.parametrize(("lease", "as_if"), [(0.3, 5), (7, 7), (10, 10), (3600, 10)])
+def test_deadlines_follow_the_lease_within_bounds(lease, as_if):
+    found, expected = Deadlines(lease), Deadlines(as_if)
+    assert (found.statement, found.lock, found.connect) == (
+        expected.statement,
+        expected.lock,
+        expected.connect,
+    )
+    assert found.lock < found.statement < as_if

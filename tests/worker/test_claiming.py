@@ -1,0 +1,92 @@
+"""How much a worker claims: what its lanes can start soon, and nothing while a limit is reached."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from tests.engine_statements import Hand, done
+from tests.worker.world import ended, reaches, until, verbs, working
+
+from kairos.store.async_store import AsyncStore
+from kairos.store.query import Query
+from kairos.worker.leases import Leases
+
+
+async def test_what_is_claimed_behind_slow_jobs_is_given_back_to_a_worker_with_free_lanes(app):
+    go = asyncio.Event()
+
+    @app.job
+    async def slow() -> None:
+        await go.wait()
+
+    @app.job
+    async def quick() -> None: ...
+
+    async with working(app, concurrency=2) as worker:
+        slows = await app.enqueue_many([slow.call() for _ in range(2)])
+        await until(lambda: len(worker.executor.running) == 2)
+        worker.picker.pace.rate = 1000.0  # as if it had been quick so far
+        quicks = await app.enqueue_many([quick.call() for _ in range(10)])
+        await until(lambda: worker.executor.load > 2)
+        async with app.worker(poll=0.1) as other:
+            for job in quicks:
+                assert (await ended(app, job.id)).state == "success"
+            assert other.flusher.committed == 10
+        assert [(await app.get(job.id)).state for job in slows] == ["running"] * 2
+        go.set()
+        for job in slows:
+            assert (await ended(app, job.id)).state == "success"
+        history = [await verbs(app, job.id) for job in quicks]
+        assert ["release", "done"] in history
+
+
+async def test_a_queue_at_its_limit_is_asked_again_after_a_commit_or_a_poll(app, monkeypatch):
+    asked, on = [], AsyncStore.on
+
+    async def noted(store: Any, connection: Any, query: Query) -> Any:
+        asked.append(query.name)
+        return await on(store, connection, query)
+
+    @app.job
+    async def work() -> None: ...
+
+    async with app:
+        await app.limit("default", concurrency=1)
+        leases = Leases(10)
+        hand = Hand(app.store, "w", ["default"], poll=3600.0, leases=leases)
+        jobs = await app.enqueue_many([work.call() for _ in range(3)])
+        await hand.picker.refresh()
+        while await hand.picker.tick() < 1.0:
+            pass  # one is admitted, and then the limit is reached
+        assert [claim.id for claim in hand.claims] == [jobs[0].id]
+        monkeypatch.setattr(AsyncStore, "on", noted)
+        hand.picker.look()  # a hint brings no room
+        assert await hand.picker.tick() > 1.0
+        assert "admit_queue" not in asked
+        await hand.commit(done(hand.claims.pop()))
+        hand.picker.settled(False)
+        while await hand.picker.tick() < 1.0:
+            pass
+        assert "admit_queue" in asked
+        assert [claim.id for claim in hand.claims] == [jobs[1].id]
+        leases.close()
+
+
+async def test_a_place_that_another_worker_frees_is_found_by_the_next_poll(app):
+    go = asyncio.Event()
+
+    @app.job
+    async def work() -> None:
+        await go.wait()
+
+    async with working(app, concurrency=1):
+        await app.limit("default", concurrency=1)
+        first = await work.enqueue()
+        await reaches(app, first.id, "running")
+        async with app.worker(poll=0.1, queues=["default"]) as other:
+            jobs = [await work.enqueue() for _ in range(2)]
+            await until(lambda: other.picker.queues_at_limit)
+            go.set()
+            for job in jobs:
+                assert (await ended(app, job.id)).state == "success"

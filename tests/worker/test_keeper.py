@@ -1,0 +1,63 @@
+"""The keeper believes that a lease is lost only when it has seen so twice: an outcome may have just been committed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from tests.engine_statements import Hand, Rig, done
+
+from kairos import Kairos
+from kairos.worker.claim import Claim
+from kairos.worker.keeper import Keeper
+from kairos.worker.keeper_process import KeeperProcess
+from kairos.worker.leases import Leases
+
+
+class Kept:
+    """A claim that its worker has committed, without having read the answer yet, and the keeper of that worker."""
+
+    def __init__(
+        self, keeper: Keeper, leases: Leases, claim: Claim, said: pytest.CaptureFixture[str]
+    ) -> None:
+        self.keeper = keeper
+        self.leases = leases
+        self.claim = claim
+        self._said = said
+
+    async def renew(self) -> list[list[int]]:
+        """Renew once; answers the leases that the worker is told to be lost."""
+        self._said.readouterr()
+        assert await asyncio.to_thread(self.keeper.renew)
+        lines = [json.loads(line) for line in self._said.readouterr().out.splitlines()]
+        return [lost for line in lines for lost in line.get("lost", [])]
+
+
+@pytest.fixture
+async def kept(database: str, capsys: pytest.CaptureFixture[str]) -> AsyncIterator[Kept]:
+    async with Kairos(database) as app:
+        await Rig(app.store).enqueue()
+        hand = Hand(app.store, "w1")
+        (claim,) = await hand.pick()
+        leases = Leases(4)
+        leases.hold(claim)
+        await hand.commit(done(claim))
+        process = KeeperProcess(app.store, "w1", leases, 30, lambda _: None, lambda _: None)
+        yield Kept(Keeper(process.config), leases, claim, capsys)
+
+
+async def test_a_lease_that_ended_by_a_commit_whose_answer_is_on_its_way_is_not_called_lost(
+    kept: Kept,
+) -> None:
+    assert await kept.renew() == []
+    kept.leases.drop(kept.claim)  # the answer has arrived
+    assert await kept.renew() == []
+
+
+async def test_a_lease_that_is_still_held_at_the_second_look_is_lost(kept: Kept) -> None:
+    assert await kept.renew() == []
+    assert kept.keeper.polls_again_soon
+    assert await kept.renew() == [[kept.claim.id, kept.claim.lease]]
+    assert not kept.keeper.polls_again_soon

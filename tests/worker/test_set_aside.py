@@ -1,0 +1,111 @@
+"""An error that belongs to one job ends that job, by name, and never a worker."""
+
+from __future__ import annotations
+
+import pytest
+from tests.worker.world import ended, fetch, until, verbs
+
+from kairos import Kairos
+from kairos.alarms import Thresholds
+from kairos.worker.alarm_loop import run_checks
+
+READABLE = """create function public.readable(state jsonb, job bigint, broken bigint) returns text language plpgsql
+as $$ begin if job = broken then raise data_corrupted; end if; return state; end $$"""
+
+
+async def spoil(app: Kairos, job: int) -> None:
+    """As if the stored state of a job were damaged: whoever reads it gets an error."""
+    await fetch(app, READABLE)
+    spoiled = {}
+    # The picks from bounds too: on a slow machine a worker uses them.
+    for name, row in (("pick_jobs", "c"), ("pick_jobs_from", "c"), ("pick_keyed", "c"), ("read_picked", "g")):
+        assert f"{row}.state::text" in app.store.sql[name]
+        spoiled[name] = app.store.sql[name].replace(
+            f"{row}.state::text", f"public.readable({row}.state, {row}.id, {job})"
+        )
+    app.store.sql = {**app.store.sql, **spoiled}
+
+
+@pytest.mark.parametrize("key", [None, "one line", "each"])
+@pytest.mark.parametrize("limited", [False, True])
+async def test_a_job_that_cannot_be_read_is_set_aside_and_the_others_of_its_queue_run(app, key, limited):
+    @app.job
+    async def run(number: int) -> int:
+        return number
+
+    async with app:
+        jobs = []
+        for number in range(8):
+            own = f"{key} {number}" if key == "each" else key
+            jobs.append(await run.options(key=own).enqueue(number=number))
+        if limited:
+            await app.limit("default", concurrency=2)
+        await spoil(app, jobs[3].id)
+        async with app.worker(poll=0.1, grace=5):
+            found = [await ended(app, job.id) for job in jobs]
+        assert [job.state for job in found] == ["success"] * 3 + ["failed"] + ["success"] * 4
+        assert found[3].error_code == "JOB_SET_ASIDE"
+        assert "its row cannot be read: DataCorruptedError" in found[3].error
+        assert await verbs(app, jobs[3].id) == ["stop"]
+        await run_checks(app.store, Thresholds(), report=False)
+        (alarm,) = [each for each in await app.alarms() if each.kind == "jobs_failed"]
+        assert f"job {jobs[3].id}: JobSetAside" in alarm.cause
+
+
+async def test_a_job_whose_outcome_cannot_be_stored_is_set_aside_and_the_others_are_committed(app):
+    @app.job
+    async def run(number: int) -> int:
+        return number
+
+    async with app:
+        jobs = [await run.enqueue(number=number) for number in range(5)]
+        await fetch(app, READABLE)
+        spoiled = f"public.readable(o.result::jsonb, g.id, {jobs[1].id})::jsonb"
+        text = app.store.sql["finish_jobs"].replace("o.result::jsonb", spoiled)
+        app.store.sql = {**app.store.sql, "finish_jobs": text}
+        async with app.worker(poll=0.1, grace=5):
+            found = [await ended(app, job.id) for job in jobs]
+        assert [job.state for job in found] == ["success", "failed", "success", "success", "success"]
+        assert found[1].error_code == "JOB_SET_ASIDE"
+        assert "its outcome cannot be stored: DataCorruptedError" in found[1].error
+
+
+async def test_a_pick_that_fails_for_another_reason_sets_no_job_aside(app):
+    @app.job
+    async def run() -> str:
+        return "ran"
+
+    async with app:
+        await fetch(app, READABLE)
+        job = await run.enqueue()
+        sound = app.store.sql
+        broken = sound["pick_jobs"].replace("c.state::text", "public.readable(c.state, 1, 1)")
+        app.store.sql = {**sound, "pick_jobs": broken}
+        async with app.worker(poll=0.1, grace=5):
+            await until(lambda: _verbs_are(app, job.id, ["release"]), "the job given back")
+            app.store.sql.update(sound)  # the worker's store has the same statements
+            assert (await ended(app, job.id)).output == "ran"
+
+
+async def _verbs_are(app: Kairos, job: int, expected: list[str]) -> bool:
+    return await verbs(app, job) == expected
+
+
+async def test_a_statement_that_postgres_refuses_ends_no_loop(app):
+    @app.job
+    async def run() -> str:
+        return "ran"
+
+    async with app:
+        sound = app.store.sql
+        app.store.sql = {**sound, "next_deadlines": "select 1 / 0 as reap"}
+        async with app.worker(poll=0.1, grace=5):
+            assert await app.result((await run.enqueue()).id, timeout=30) == "ran"
+            app.store.sql.update(sound)  # the worker's store has the same statements
+            job = await run.options(delay=3600, ttl="1ms").enqueue()
+            await fetch(
+                app,
+                "update kairos.gen_durable set eligible_at = now(), expires_at = now(), queue = 'nobody' where id = $1",
+                job.id,
+            )
+            assert (await ended(app, job.id)).state == "expired"
