@@ -52,8 +52,9 @@ create trigger spare_the_innocent before insert on kairos.gen_durable for each r
 _ROWS = {
     "jobs": f"""
       select id, fsm as action, status::text as status, result::text as output, reply_to, tags[1] as token, reaps,
-        max_reaps, error_code, awaits, schedule, {_MICROSECONDS.format("tick_at")} as tick
-      from kairos.gen_durable order by id""",
+        max_reaps, error_code, awaits, schedule, {_MICROSECONDS.format("tick_at")} as tick,
+        case when completed_at is null then to_jsonb(g)::text end as row
+      from kairos.gen_durable g order by id""",
     "audit": "select * from audit order by id",
     "effects": "select * from effects",
     "signals": "select target_id as job, name, consumed_at is not null as consumed from kairos.signals",

@@ -183,7 +183,8 @@ class Run:
             program.build(self.network.url, self.journal, release=program.OLD)
         )
         await app.limit("limited", concurrency=3)
-        nemesis.workers = [self._hire(program.NEW) for _ in range(plan.workers)]
+        for place in range(plan.workers):
+            nemesis.hire(place, program.NEW)
         self.clients = Clients(app, old, self.journal, self.dice)
         if plan.http:
             await self.clients.listen(f"http://127.0.0.1:{self.port}", readers=2)
@@ -235,7 +236,7 @@ class Run:
         self.network.blackhole(False)
         self.network.deafen(False)
         self.nemesis.wake_all()
-        self.nemesis.releases = [program.NEW]
+        await self.nemesis.finish_deploy()
         await self.clients.finish()
         await _patiently(lambda: self._give_up_unknown(app))
         until = await _patiently(lambda: _pause(app))

@@ -28,6 +28,8 @@ _FEW, _SOME, _RECOVERY = 8, 20, 15.0
 # Seconds after which a step that has begun is surely inside, and after which it may have failed without a word.
 _IN_A_STEP, _FORGOTTEN = 0.04, 3.0
 
+_LEAVES_WITHIN = 30.0  # seconds after SIGTERM
+
 Fault = Callable[[], Awaitable[bool]]
 
 
@@ -63,6 +65,7 @@ class Nemesis:
         self._ended = 0
         self.slowest: Counter[str] = Counter()  # milliseconds until work went on after each fault
         self.workers: list[Forked] = []
+        self._release: dict[int, int] = {}  # of each worker, by its process
         self.did: Counter[str] = Counter()
         self.now = "hiring"
         self.over = False  # after the faults that are under way there are no others
@@ -104,7 +107,28 @@ class Nemesis:
                 self._look()
                 if worker.pid not in self._dead:
                     self._journal.tell("dies", pid=worker.pid, wall=0.0)  # by itself, nobody knows when
-                self.workers[place] = self._hire(self._dice.choice(self.releases))
+                self.hire(place, self._dice.choice(self.releases))
+
+    def hire(self, place: int, release: int) -> None:
+        """Put a new worker into a place: the one that had it has left or is dead."""
+        worker = self._hire(release)
+        self._release[worker.pid] = release
+        self.workers[place : place + 1] = [worker]
+
+    async def finish_deploy(self) -> None:
+        """Replace the workers of the old release: they know nothing of what only the new one can run."""
+        self.releases = [program.NEW]
+        old = [worker for worker in self.workers if self._release[worker.pid] == program.OLD]
+        for worker in old:
+            worker.signal(signal.SIGTERM)
+        deadline = time.monotonic() + _LEAVES_WITHIN
+        while any(worker.code is None for worker in old) and time.monotonic() < deadline:
+            await asyncio.sleep(0.05)
+        for worker in old:
+            if worker.code is None:
+                self.did["worker did not leave"] += 1
+                worker.kill()
+        self.replace_the_dead()
 
     def wake_all(self) -> None:
         for worker in self.workers:
@@ -203,7 +227,7 @@ class Nemesis:
         if leaver.code is None:
             return False
         self.did[f"release {1 + self.did['deploy'] % 2} came"] += 1
-        self.workers[place] = self._hire(1 + self.did["deploy"] % 2)
+        self.hire(place, 1 + self.did["deploy"] % 2)
         return True
 
     async def _goes_on(self, fault: str) -> None:

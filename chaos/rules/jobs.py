@@ -63,10 +63,13 @@ def only_allowed_changes(record: Record) -> Iterator[str]:
 def the_run_drains(record: Record) -> Iterator[str]:
     """C9: once the faults are over, all that was accepted comes to rest in a bounded time."""
     if not record.drained:
-        left = Counter(job["status"] for job in record.jobs if job["status"] not in TERMINAL)
+        live = [job for job in record.jobs if job["status"] not in TERMINAL]
+        left = Counter(job["status"] for job in live)
         yield "after the faults were over, the work did not come to rest: " + ", ".join(
             f"{n} {status}" for status, n in sorted(left.items())
         )
+        for job in live[:5]:
+            yield f"job {job['id']} did not end: {job.get('row')}"
 
 
 def the_ledger_balances(record: Record) -> Iterator[str]:

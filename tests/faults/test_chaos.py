@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 import pytest
-from chaos import guards, harness, load, recovery
+from chaos import guards, harness, load, program, recovery
 from chaos.harness import WEIGHTS, run
 from chaos.record import Record
 from chaos.report import Report
@@ -43,6 +43,24 @@ async def test_a_lost_acknowledged_enqueue_is_a_verdict_and_no_hang(database, tm
     assert any("was accepted and is not there" in said for said in report.violations)
     # The jobs that the letters were meant for never end: that is said, too, after a bounded wait.
     assert any(said.startswith("the_run_drains") for said in report.violations)
+
+
+async def test_a_run_that_ends_on_workers_of_the_old_release_finishes_the_deploy(
+    database, tmp_path, monkeypatch
+):
+    """Only the new release knows the second version of an action, and its jobs must end as well."""
+    monkeypatch.setattr(harness, "PEACE", 5.0)
+    monkeypatch.setattr(load, "_MIX", {"trek": 1.0})
+    hire, hired = harness.Nemesis.hire, []
+
+    def first_the_old(self, place, release):
+        hired.append(program.OLD if len(hired) < harness.WORKERS else release)
+        hire(self, place, hired[-1])
+
+    monkeypatch.setattr(harness.Nemesis, "hire", first_the_old)
+    report = await run(database, tmp_path, seconds=2, seed=1, faults={}, http=False)
+    assert report.violations == []
+    assert hired == [program.OLD] * harness.WORKERS + [program.NEW] * harness.WORKERS
 
 
 def test_a_run_that_did_too_little_proves_nothing():
