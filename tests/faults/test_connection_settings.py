@@ -8,10 +8,12 @@ from typing import Any
 
 import psycopg
 import pytest
+import uvloop
 from tests.worker.world import ended, fetch, until, working
 
 from kairos import Await, Context, Done, Kairos, SyncKairos, step
-from kairos.store.connection_settings import Deadlines
+from kairos.store.connection_settings import Deadlines, keep_alive
+from kairos.store.driver_errors import UNAVAILABLE
 
 # What an administrator may have set for other programs, or another team for a shared database.
 HOSTILE = {
@@ -205,3 +207,22 @@ def test_deadlines_follow_the_lease_within_bounds(lease, as_if):
         expected.connect,
     )
     assert found.lock < found.statement < as_if
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def test_a_connection_that_is_closed_while_it_is_set_up_counts_as_lost(run):
+    """Any other error than a lost connection would end the loop of a worker."""
+
+    async def closed_at_once() -> None:
+        server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        transport, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, "127.0.0.1", port)
+        line = transport.get_extra_info("socket")
+        transport.abort()
+        while line.fileno() >= 0:
+            await asyncio.sleep(0.01)
+        with pytest.raises(UNAVAILABLE):
+            keep_alive(line, Deadlines(10))
+        server.close()
+
+    run(closed_at_once())
