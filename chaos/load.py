@@ -22,7 +22,7 @@ KEYS = ("red", "green", "blue")
 _MOST_KEYED = 30  # jobs that are live at once
 _ANSWERS = {"woke": "letters that woke", "delivered": "letters that waited"}
 ACKNOWLEDGED_WITHIN = 60.0  # seconds in which a letter must be acknowledged, once the faults are over
-_MIX = {
+MIX = {
     "walk": 60.0,
     "inbox": 14,
     "family": 8,
@@ -58,7 +58,7 @@ class Clients:
 
         What was begun with them is still brought to its end by `finish`.
         """
-        mix = mix or _MIX
+        mix = mix or MIX
         began, asked = time.monotonic(), 0
         while True:
             # By the clock and not by a pause between two: at a thousand in a second the pauses would add up.

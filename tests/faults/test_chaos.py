@@ -50,7 +50,7 @@ async def test_a_run_that_ends_on_workers_of_the_old_release_finishes_the_deploy
 ):
     """Only the new release knows the second version of an action, and its jobs must end as well."""
     monkeypatch.setattr(harness, "PEACE", 5.0)
-    monkeypatch.setattr(load, "_MIX", {"trek": 1.0})
+    monkeypatch.setattr(load, "MIX", {"trek": 1.0})
     hire, hired = harness.Nemesis.hire, []
 
     def first_the_old(self, place, release):

@@ -10,37 +10,31 @@ from datetime import timedelta
 
 from kairos.fsm.lifecycle import Verb
 from kairos.logger import Logger
-from kairos.store.async_store import AsyncStore, Connection
+from kairos.store.async_store import AsyncStore
 from kairos.store.driver_errors import PASSING, REFUSED
 from kairos.store.query import Query, Row
 from kairos.worker.claim import Claim, read_claims
 from kairos.worker.executor import Executor
+from kairos.worker.frozen_pickers import FrozenPickers
+from kairos.worker.keyed_picks import KeyedPicks
+from kairos.worker.known_actions import KnownActions
 from kairos.worker.leases import Leases
+from kairos.worker.limited_picks import LimitedPicks
 from kairos.worker.loop import Loop
 from kairos.worker.pace import Pace
 from kairos.worker.pick_bounds import HORIZON, PickBounds
+from kairos.worker.pick_room import room_for_claims
 from kairos.worker.poison_jobs import isolate_first_job
 from kairos.worker.settle import release
 
 log = Logger("kairos.worker")
 
-# A statement that changes jobs costs half a millisecond before its first row: it opens 25 indexes, and reads checks and
-# triggers (decision 0079).
-MAX_BATCH = 400
-# The next batch is claimed while the lanes run the last if there is room for so many.
+# The next batch is claimed while the lanes run the last one if there is room for this many jobs.
 _LEAST_BATCH = 100
-# How far ahead of the lanes to claim: what they will get through in this time, so slow jobs are never hoarded.
-_AHEAD_SECONDS = 0.04
-# How long a claim may wait for a lane before it is given back, for a worker with a free one.
+# How long a claim may wait for a lane before it is released, for a worker with a free one.
 _UNBEGUN_SECONDS = 1.0
-# How long the lock of a queue or a key may be taken before the session that has it is looked at.
-_LOCKED_SECONDS = 1.0
-# So many outcomes may wait for their commit, besides those of the lanes, before nothing more is claimed.
-_MOST_UNCOMMITTED = 1000
 # How many picks of one queue may follow each other before the other queues have their turn.
 _IN_A_ROW = 4
-# For how long a queue counts as shared after a job was met there that this worker does not know.
-_SHARED_SECONDS = 5.0
 _NOW = timedelta(0)
 
 
@@ -70,21 +64,13 @@ class Picker(Loop):
         met_unknown: Callable[[str, int], None] = lambda action, version: None,
         avoided: Callable[[str | None], str | None] = lambda queue: None,
     ) -> None:
-        """`known` are the actions and versions to pick, all if None; `met_unknown` is told of others in the queues.
+        """`known`, `met_unknown` and `avoided` are those of `KnownActions`.
 
-        `avoided(queue)` returns, as JSON for the pick, the arguments this code knows of machines whose jobs lately had
-        unknown ones: such jobs are left to other workers. While `stalled()`, or with too large a `backlog()` of
-        uncommitted outcomes, nothing is claimed.
+        While `stalled()`, or with too large a `backlog()` of uncommitted outcomes, nothing is claimed.
         """
         super().__init__()
-        self._known = None if known is None else frozenset(known)
-        self._actions = None if known is None else [action for action, _ in known]
-        self._versions = None if known is None else [version for _, version in known]
+        self._known = KnownActions(known, self._note_unknown, avoided)
         self._met_unknown = met_unknown
-        self._avoided = avoided
-        self._shared: dict[
-            str, float
-        ] = {}  # queues with jobs of others: until when that is taken for granted
         self._bounds: dict[str, PickBounds] = {}
         self._backlog = backlog
         self._stalled = stalled
@@ -99,8 +85,11 @@ class Picker(Loop):
         self._leases = leases
         self._lease = lease
         self._poll = poll
-        self._limited: set[str] = set()
-        self._key_limited: set[str] = set()
+        self._frozen = FrozenPickers(store)
+        self._keyed = KeyedPicks(store, worker, lease, self._frozen)
+        self._limited = LimitedPicks(
+            store, self._keyed, self._known, self._frozen, self._admitted_query, leases.held_of, poll
+        )
         self._wait = 0.0
         self._in_doubt = False
         self._full = False
@@ -109,10 +98,6 @@ class Picker(Loop):
         self._pace = Pace()
         # Queues of which a pick was refused, and how many more picks take one job at a time.
         self._singly: dict[str, int] = {}
-        self._met_lock = False
-        self._locked_since: float | None = None
-        # Queues that admitted nothing: until when not to ask again, unless fewer than so many of their jobs are held.
-        self._at_limit: dict[str, tuple[float, int]] = {}
         self.stopped = False
 
     @property
@@ -123,7 +108,7 @@ class Picker(Loop):
     @property
     def queues_at_limit(self) -> Collection[str]:
         """The queues whose limit admitted no job lately."""
-        return self._at_limit.keys()
+        return self._limited.queues_at_limit
 
     @property
     def bounds(self) -> dict[str, PickBounds]:
@@ -151,7 +136,7 @@ class Picker(Loop):
 
     def settled(self, more: bool) -> None:
         """A commit made room, and perhaps (`more`) put jobs back into their queues."""
-        if more or self._full or self._at_limit:
+        if more or self._full or self.queues_at_limit:
             self.look()
 
     async def tick(self) -> float:
@@ -181,41 +166,18 @@ class Picker(Loop):
             room = self._room(queue)
             if room <= 0:
                 self._full = True
-            elif self._is_at_limit(queue):
-                continue
+            elif self._limited.is_at_limit(queue):
+                self._wait = min(self._wait, self._limited.seconds_left(queue))
             elif await self.pick_in_a_row(queue, room):
                 self._look = True
                 self._order.remove(queue)  # the others have their turn first
                 self._order.append(queue)
-        await self._end_frozen_pickers()
+        await self._frozen.end()
         if self._look:
             return 0.0
         if bounds := [each.seconds_left for each in self._bounds.values() if each.seconds_left > 0]:
             return min(self._wait, *bounds)  # to look when the next job is due costs as much as a whole pick
         return min(self._wait, await self._next_due() if hinted else self._nap)
-
-    def _is_at_limit(self, queue: str) -> bool:
-        """Whether a limit admitted nothing lately, and no job of the queue that this worker held has ended since."""
-        until, held = self._at_limit.get(queue, (-math.inf, 0))
-        wait = until - time.monotonic()
-        if wait <= 0 or self._leases.held_of(queue) < held:
-            self._at_limit.pop(queue, None)
-            return False
-        self._wait = min(self._wait, wait)
-        return True
-
-    async def _end_frozen_pickers(self) -> None:
-        """A lock that stays taken belongs to a worker that froze inside its pick: end its session."""
-        now = time.monotonic()
-        if not self._met_lock:
-            self._locked_since = None
-        elif self._locked_since is None:
-            self._locked_since = now
-        elif now - self._locked_since >= _LOCKED_SECONDS:
-            self._locked_since = now
-            for row in await self._store.run(Query("end_frozen_pickers")):
-                log.error("ended the session of a frozen worker", pid=row["pid"])
-        self._met_lock = False
 
     async def pick(self, queue: str, room: int) -> bool:
         """Claim up to `room` jobs; answers whether there may be more."""
@@ -247,16 +209,17 @@ class Picker(Loop):
 
     async def _claim(self, queue: str, room: int) -> tuple[list[Claim], int]:
         """The jobs claimed, and how many were met: those that wait for their key too."""
-        if queue in self._limited:
-            claims, met = await self._pick_limited(queue, room)
-        else:
+        if queue not in self._limited.queues:
             rows = await self._fetch(queue, room)
-            claims, met = await self._read(queue, rows), len(rows)
+            return await self._read(queue, rows), len(rows)
+        claims, met = await self._limited.pick(queue, room)
+        if queue in self.queues_at_limit:
+            self._wait = min(self._wait, self._limited.seconds_left(queue))
         return claims, met
 
     async def pick_in_a_row(self, queue: str, room: int) -> bool:
         """`pick`, again and again while there is more and room for it."""
-        if queue in self._limited or self._singly.get(queue):
+        if queue in self._limited.queues or self._singly.get(queue):
             return await self.pick(queue, room)
         try:
             return await self._pick_while_there_is_more(queue, room)
@@ -297,10 +260,10 @@ class Picker(Loop):
     async def _fetch(self, queue: str, room: int) -> Sequence[Row]:
         """The rows of one pick of a queue without limits."""
         bounds = self._bounds.get(queue)
-        if bounds is not None and bounds.seconds_left > 0 and self._avoided(queue) is None:
+        if bounds is not None and bounds.seconds_left > 0 and self._known.avoided(queue) is None:
             limits = (bounds.priorities, bounds.since)
             return await self._run_pick("pick_jobs_from", queue, room, limits)
-        if self._is_shared(queue):
+        if self._known.is_shared(queue):
             return await self._run_pick("pick_known_jobs", queue, room)
         began = time.monotonic()
         rows = await self._run_pick("pick_jobs", queue, room)
@@ -319,108 +282,29 @@ class Picker(Loop):
     async def _read(self, queue: str, rows: Sequence[Row]) -> list[Claim]:
         """The claims of a pick, with those of its candidates that get their key."""
         claims = list(read_claims(queue, rows))
-        if len(claims) < len(rows) and (candidates := self._candidates(queue, rows)):
-            claims += await self._pick_keyed(queue, candidates)
+        if len(claims) < len(rows) and (candidates := self._known.candidates(queue, rows)):
+            claims += await self._keyed.pick(queue, candidates)
         return claims
 
-    def _candidates(self, queue: str, rows: Sequence[Row]) -> list[Row]:
-        """The rows that were not claimed, less those of actions that this worker does not know."""
-        rest = [row for row in rows if row["lease"] is None]
-        if self._known is None:
-            return rest
-        pairs = {(row["fsm"], row["fsm_version"]) for row in rest} - self._known
-        if not pairs:
-            return rest
-        self._shared[queue] = time.monotonic() + _SHARED_SECONDS
-        self._look = True  # once more, for what lies behind them
-        for action, version in sorted(pairs):
-            self._met_unknown(action, version)
-        return [row for row in rest if (row["fsm"], row["fsm_version"]) not in pairs]
-
-    def _is_shared(self, queue: str) -> bool:
-        return self._shared.get(queue, -math.inf) > time.monotonic() or self._avoided(queue) is not None
-
-    async def _pick_keyed(self, queue: str, candidates: Sequence[Row]) -> list[Claim]:
-        async with self._store.transaction() as connection:
-            return await self._pick_keyed_on(connection, queue, candidates)
-
-    async def _pick_keyed_on(
-        self, connection: Connection, queue: str, candidates: Sequence[Row]
-    ) -> list[Claim]:
-        wanted = sorted({row["partition_key"] for row in candidates})
-        # Locked by one statement and looked at by the next, whose snapshot is younger than the lock.
-        locked = {row["key"] for row in await self._store.on(connection, Query("try_lock_keys", (wanted,)))}
-        self._met_lock |= len(locked) < len(wanted)
-        candidates = [row for row in candidates if row["partition_key"] in locked]
-        if candidates and queue in self._key_limited:
-            candidates = await self._admit_keys(connection, queue, sorted(locked), candidates)
-        if not candidates:
-            return []
-        keys = sorted({row["partition_key"] for row in candidates})
-        ids = [row["id"] for row in candidates]
-        rows = await self._store.on(
-            connection, Query("pick_keyed", (keys, ids, self._worker, self._lease, queue))
-        )
-        claims = list(read_claims(queue, rows))
-        if claims and queue in self._key_limited:
-            spent = [claim.key for claim in claims]
-            await self._store.on(connection, Query("charge_key_rates", (spent, queue)))
-        return claims
-
-    async def _admit_keys(
-        self, connection: Connection, queue: str, keys: list[str], candidates: Sequence[Row]
-    ) -> list[Row]:
-        """The candidates that the rates of their keys let start now; those of keys over their rate go on hold."""
-        rows = await self._store.on(connection, Query("admit_keys", (keys, queue)))
-        room = {row["key"]: row["admitted"] for row in rows}
-        if late := [key for key, places in room.items() if not places]:
-            ids = [row["id"] for row in candidates]
-            await self._store.on(connection, Query("hold_keys", (ids, late, queue)))
-        admitted = []
-        for row in candidates:
-            if room.get(row["partition_key"], 0) > 0:
-                room[row["partition_key"]] -= 1
-                admitted.append(row)
-        return admitted
-
-    async def _pick_limited(self, queue: str, room: int) -> tuple[list[Claim], int]:
-        """Under the queue's own lock: one picker at a time decides what its limits still admit."""
-        async with self._store.transaction() as connection:
-            if not await self._store.on(connection, Query("lock_queue", (queue,))):
-                self._met_lock = True
-                return [], 0
-            admission = await self._store.on(connection, Query("admit_queue", (queue, room)))
-            if not admission:
-                return [], 0  # paused
-            if not admission[0]["admitted"]:
-                # Until its rate admits one more; at its concurrency, until a job of it ends here, or the next poll.
-                wait = admission[0]["wait"].total_seconds() if admission[0]["wait"] else self._poll
-                self._wait = min(self._wait, wait)
-                self._at_limit[queue] = time.monotonic() + wait, self._leases.held_of(queue)
-                return [], 0
-            name = "pick_known_jobs" if self._is_shared(queue) else "pick_jobs"
-            rows = await self._store.on(
-                connection, self._query(queue, admission[0]["admitted"], admitted=True, name=name)
-            )
-            claims = list(read_claims(queue, rows))
-            if len(claims) < len(rows) and (candidates := self._candidates(queue, rows)):
-                claims += await self._pick_keyed_on(connection, queue, candidates)
-            if claims:
-                await self._store.on(connection, Query("charge_queue_rate", (queue, len(claims))))
-            return claims, room if len(rows) >= admission[0]["admitted"] else 0
+    def _note_unknown(self, action: str, version: int) -> None:
+        self._look = True  # pick again, for the jobs behind those of unknown actions
+        self._met_unknown(action, version)
 
     async def refresh(self) -> Sequence[Row]:
         """Read which queues are limited or paused, and how long until each has a due job; return these rows."""
         rows = await self._store.run(Query("next_due", (self._order,)))
-        if shared := [queue for queue in self._order if self._is_shared(queue)]:
+        if shared := [queue for queue in self._order if self._known.is_shared(queue)]:
             known = await self._store.run(
-                Query("next_known_due", (shared, self._actions, self._versions, self._avoided(None)))
+                Query(
+                    "next_known_due",
+                    (shared, self._known.names, self._known.versions, self._known.avoided(None)),
+                )
             )
             waits = {row["name"]: row["wait"] for row in known}
             rows = [{**row, "wait": waits.get(row["name"], row["wait"])} for row in rows]
         self._refreshed_at = time.monotonic()
-        self._limited = {row["name"] for row in rows if row["limited"]}
-        self._key_limited = {row["name"] for row in rows if row["key_limited"]}
+        self._limited.queues = {row["name"] for row in rows if row["limited"]}
+        self._keyed.rated_queues = {row["name"] for row in rows if row["key_limited"]}
         # Kept until it is picked from: the next hint may come before the next look.
         self._seldom_due = self._seldom.intersection(_names_due(rows))
         return rows
@@ -439,7 +323,7 @@ class Picker(Loop):
             if row["wait"] is not None
             and not row["paused"]
             and self._room(row["name"]) > 0
-            and row["name"] not in self._at_limit
+            and row["name"] not in self.queues_at_limit
         ]
         # What is due now and was not picked waits for its key, a limit or another picker: a short pause, no spin.
         return max(0.02, min([self._poll, *waits]))
@@ -450,21 +334,25 @@ class Picker(Loop):
         if rows:
             log.warning("picks whose answer was lost are given back", jobs=len(rows))
 
+    def _admitted_query(self, queue: str, room: int) -> Query:
+        name = "pick_known_jobs" if self._known.is_shared(queue) else "pick_jobs"
+        return self._query(queue, room, admitted=True, name=name)
+
     def _query(
-        self, queue: str, room: int, *, admitted: bool, name: str = "pick_jobs", more: tuple[object, ...] = ()
+        self, queue: str, room: int, *, admitted: bool, name: str, more: tuple[object, ...] = ()
     ) -> Query:
-        known = (self._actions, self._versions)
+        known = (self._known.names, self._known.versions)
         if name == "pick_known_jobs":
-            more = (self._avoided(queue),)
+            more = (self._known.avoided(queue),)
         return Query(name, (queue, room, self._worker, self._lease, admitted, *known, *more))
 
     def _total_room(self) -> int:
-        """How many more to claim: none while commits stall, and none past so many uncommitted outcomes."""
+        """How many more jobs to claim in all queues: none while commits stall."""
         if self._stalled():
             return 0
-        ahead = self._concurrency + min(2 * MAX_BATCH, self._pace.within(_AHEAD_SECONDS))
-        uncommitted = self._concurrency + _MOST_UNCOMMITTED - self._backlog()
-        return min(ahead - self._executor.load, uncommitted, MAX_BATCH, self._leases.room)
+        return room_for_claims(
+            self._concurrency, self._pace, self._executor.load, self._backlog(), self._leases.room
+        )
 
     def _room(self, queue: str) -> int:
         local = self._local[queue]
