@@ -194,7 +194,8 @@ class Kairos(_App, AsyncOperations):
 
     def worker(self, queues: Any = None, concurrency: int = defaults.CONCURRENCY, **settings: Any) -> Worker:
         """A worker in this process: `async with app, app.worker(queues=["mail"]): …`."""
-        from kairos.worker.worker import Worker, WorkerSettings
+        from kairos.worker.worker import Worker
+        from kairos.worker.worker_settings import WorkerSettings
 
         known = WorkerSettings.__dataclass_fields__
         for name in settings:

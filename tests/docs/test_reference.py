@@ -18,7 +18,7 @@ from kairos.cli import root
 from kairos.cli.worker_process import WorkerOptions
 from kairos.config import Settings
 from kairos.machine.call import Options
-from kairos.worker.worker import WorkerSettings
+from kairos.worker.worker_settings import WorkerSettings
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ async def test_a_child_whose_unique_key_somebody_is_taking_holds_up_its_parent_a
 async def test_an_outcome_that_stays_blocked_is_an_alarm_that_names_the_session(
     app, database, monkeypatch, said
 ):
-    monkeypatch.setattr("kairos.worker.flusher.NAME_BLOCKER_AFTER", 0.0)
+    monkeypatch.setattr("kairos.worker.blocked_outcomes.BLOCKED_FOR_LONG", 0.0)
     go = asyncio.Event()
 
     @app.job

@@ -244,7 +244,7 @@ def test_a_worker_refuses_settings_that_could_not_work(app):
         ({"queues": []}, "at least one queue"),
         ({"queues": "mail"}, "a list of names"),
         ({"concurrency": 0}, "at least 1"),
-        ({"lease": 0.1}, "between two beats"),
+        ({"lease": 0.1}, "between two renewals"),
     ):
         with pytest.raises(ConfigError, match=said):
             app.worker(**settings)

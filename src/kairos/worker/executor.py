@@ -23,6 +23,7 @@ from kairos.worker.claim import Claim
 from kairos.worker.clusters.pool import Clusters
 from kairos.worker.leases import Leases
 from kairos.worker.quarantine import Quarantine
+from kairos.worker.running_step import RunningStep
 from kairos.worker.settle import (
     Settlement,
     cancelled,
@@ -49,30 +50,6 @@ CANCELLED_WITHIN = 5.0
 
 async def _no_inbox(_: Claim) -> None:
     """For claims whose inbox was loaded before."""
-
-
-class Running:
-    """A step under way, and how to ask it to stop. `over` once only its commit is left to do."""
-
-    __slots__ = ("claim", "ctx", "lane", "lost", "over", "step")
-
-    def __init__(self, claim: Claim, ctx: Context[Any], step: Step, lane: asyncio.Task[Any]) -> None:
-        self.claim = claim
-        self.ctx = ctx
-        self.step = step
-        self.lane = lane
-        self.lost = False
-        self.over = False
-
-    def stop(self) -> None:
-        """Tell the step; an async one is cancelled at its next await, one in a process is ended."""
-        self.ctx.cancel_requested = True
-        if self.step.runs_in != "thread":
-            self.interrupt()
-
-    def interrupt(self) -> None:
-        if not self.over:
-            self.lane.cancel()
 
 
 class Executor:
@@ -110,7 +87,7 @@ class Executor:
         self._step_runners = StepRunners(concurrency, registry.hooks_of, clusters)
         self.quarantine = quarantine or Quarantine(leases)
         self._tracer = telemetry.tracer()
-        self.running: dict[int, Running] = {}
+        self.running: dict[int, RunningStep] = {}
         self.finished = 0
         self.stopping = False
         self.unknown = UnknownActions()
@@ -272,7 +249,7 @@ class Executor:
             hide=machine.redact,
         )
         self._leases.begin(claim)
-        running = Running(claim, ctx, step, lane)
+        running = RunningStep(claim, ctx, step, lane)
         if (zombie := self.running.get(claim.id)) is not None:
             # Our own lease ran out while the step went on, and we picked the job again.
             zombie.lost = True
@@ -345,7 +322,7 @@ class Executor:
         return None
 
     async def _traced(
-        self, tracer: Any, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: Running
+        self, tracer: Any, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: RunningStep
     ) -> Settlement:
         """The same within a span of the trace that the job carries."""
         attributes = {
@@ -365,7 +342,7 @@ class Executor:
         return settlement
 
     async def _attempt(
-        self, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: Running
+        self, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: RunningStep
     ) -> Settlement:
         try:
             returned = await self._step_runners.call(machine, step, ctx, claim)

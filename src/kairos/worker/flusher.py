@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from logging import DEBUG
-from operator import attrgetter
 
 from kairos.fsm.lifecycle import STORED, JobState, Status, Verb
 from kairos.logger import Logger
@@ -16,7 +15,7 @@ from kairos.store.async_store import AsyncStore
 from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
 from kairos.store.query import Operation as Steps
 from kairos.store.query import Row
-from kairos.worker.blockers import describe, find_blockers
+from kairos.worker.blocked_outcomes import BlockedOutcomes, by_id, is_long_ago, without
 from kairos.worker.claim import Claim
 from kairos.worker.commit import (
     Answers,
@@ -40,13 +39,8 @@ jobs_log = Logger("kairos.jobs")  # a line for each job, on in `kairos dev` and 
 MAX_BATCH = 500
 # A commit without an answer for so long has stalled: claiming more would only hoard it.
 STALLED_AFTER = 1.0
-# How often outcomes whose rows are locked are tried again, from the first time to the last.
-_FIRST_RETRY, _LAST_RETRY = 0.05, 1.0
-# How long they are blocked before the session that blocks them is looked up, and how often it is looked up again.
-NAME_BLOCKER_AFTER, _NAME_BLOCKER_EVERY = 2.0, 10.0
 # How long the commit of a step's own transaction waits for the row of its job: its writes cannot be kept aside.
 _OWN_LOCK_WAIT = "5s"
-_JOB = attrgetter("claim.id")
 _EXECUTING, _RUNNABLE = STORED[JobState.RUNNING], STORED[JobState.PENDING]
 
 
@@ -87,10 +81,7 @@ class Flusher(Loop):
         self._singly = 0  # how many to send one at a time, after a batch was refused
         self._busy = False
         self._commit_began: float | None = None
-        self._blocked: list[Settlement] = []
-        self._blocked_since = self._retry_at = self._retry_in = 0.0
-        self._blocker: str | None = None
-        self._blocker_named_at = 0.0
+        self._blocked = BlockedOutcomes(store, worker)
         self.committed = 0
         self.stale = 0
 
@@ -135,10 +126,10 @@ class Flusher(Loop):
     def blocked_by(self) -> str | None:
         """Which session keeps outcomes from being committed; None if none has for long."""
         if self._blocked_job() is None:
-            self._blocker = None
-        elif self._blocker is None:
+            self._blocked.blocker = None
+        elif self._blocked.blocker is None:
             self.wake()  # to look it up
-        return self._blocker
+        return self._blocked.blocker
 
     async def drained(self) -> None:
         """Wait until everything submitted is committed or refused; a database that is away is waited for."""
@@ -159,12 +150,13 @@ class Flusher(Loop):
             self._take_batch()
         if self._under_way:
             await self._commit_batch()
-        if self._blocked and time.monotonic() >= self._retry_at:
+        if self._blocked and self._blocked.seconds_left <= 0:
             await self._retry_blocked()
-        await self._name_blocker()
+        if (job := self._blocked_job()) is not None:
+            await self._blocked.find_blocker(job)
         if self._waiting or self._under_way:
             return 0.0
-        return max(0.001, self._retry_at - time.monotonic()) if self._blocked else 3600.0
+        return max(0.001, self._blocked.seconds_left) if self._blocked else 3600.0
 
     async def _commit_batch(self) -> None:
         self._commit_began = time.monotonic()
@@ -183,54 +175,29 @@ class Flusher(Loop):
             self._commit_began = None
         # From here on it is never sent again, whatever happens next: the claims of a run-ahead move on.
         batch, self._under_way = self._under_way, []
-        self._set_aside(done.busy)
+        if done.busy:
+            self._blocked.add(done.busy)
         self._send_singly(done.refused)
         left = done.busy + done.refused
-        await self._acknowledge(_without(batch, left) if left else batch, done.answers)
+        await self._acknowledge(without(batch, left) if left else batch, done.answers)
 
     def _send_singly(self, refused: list[Settlement]) -> None:
         """Send each alone: what is refused then is that job's error."""
         self._waiting[:0] = refused
         self._singly += len(refused)
 
-    def _set_aside(self, busy: list[Settlement]) -> None:
-        if not busy:
-            return
-        now = time.monotonic()
-        if not self._blocked:
-            self._blocked_since, self._retry_in = now, _FIRST_RETRY
-            self._retry_at = now + self._retry_in
-        self._blocked += busy
-        log.warning("outcomes wait for rows that another session has locked", jobs=len(self._blocked))
-
     async def _retry_blocked(self) -> None:
-        # At most a batch, and no job twice: of a lease that was lost and picked again, the older comes first.
-        batch = list({each.claim.id: each for each in reversed(self._blocked[:MAX_BATCH])}.values())
-        done = await commit_unlocked(self._store, self._worker, by_id(batch))
-        settled = _without(batch, done.busy + done.refused)
-        self._blocked = done.busy + _without(self._blocked, batch)
+        settled, done = await self._blocked.retry(MAX_BATCH)
         self._send_singly(done.refused)
-        self._retry_in = _FIRST_RETRY if settled else min(2 * self._retry_in, _LAST_RETRY)
-        self._retry_at = time.monotonic() + self._retry_in
         if settled:
             await self._acknowledge(settled, done.answers)
 
-    async def _name_blocker(self) -> None:
-        """Find out which session has the locks: the worker's row says so, and an alarm repeats it."""
-        now, job = time.monotonic(), self._blocked_job()
-        if job is None or (self._blocker is not None and now - self._blocker_named_at < _NAME_BLOCKER_EVERY):
-            return
-        if found := await find_blockers(self._store, job):
-            self._blocker_named_at = now
-            self._blocker = f"job {job} is locked by {describe(found)}"
-
     def _blocked_job(self) -> int | None:
         """A job whose outcome, or whose log lines before it, have been blocked for long."""
-        long_ago = time.monotonic() - NAME_BLOCKER_AFTER
-        if self._blocked and self._blocked_since <= long_ago:
-            return self._blocked[0].claim.id
+        if (job := self._blocked.job_blocked_for_long()) is not None:
+            return job
         job = next(iter(self._held), None)  # the oldest
-        return job if job is not None and self._held[job] <= long_ago else None
+        return job if job is not None and is_long_ago(self._held[job]) else None
 
     def _take_batch(self) -> None:
         """As many as fit, but no job twice: of a lease that was lost and picked again, the older goes alone."""
@@ -352,11 +319,6 @@ class Flusher(Loop):
         self._go_on(claim)
 
 
-def by_id(batch: list[Settlement]) -> list[Settlement]:
-    """In the order in which every statement locks: a client that cancels many may want the same rows."""
-    return sorted(batch, key=_JOB)
-
-
 def _log_successes(batch: list[Settlement], answers: Answers) -> None:
     for each in batch:
         if each.status is Status.DONE and each.claim.id in answers:
@@ -377,8 +339,3 @@ def _brings_work(settlement: Settlement) -> bool:
     """Whether other jobs, or its own after the recheck of its inbox, may be due by this commit."""
     waited = settlement.verb is Verb.AWAIT or settlement.claim.reply_to is not None
     return waited or bool(settlement.children)
-
-
-def _without(batch: list[Settlement], others: list[Settlement]) -> list[Settlement]:
-    left_out = {id(each) for each in others}
-    return [each for each in batch if id(each) not in left_out]

@@ -6,16 +6,13 @@ import asyncio
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from kairos import defaults
 from kairos.alarms.thresholds import Thresholds
-from kairos.durations import Duration, duration
-from kairos.errors import ConfigError
+from kairos.durations import duration
 from kairos.logger import Logger
 from kairos.machine.context import Context
 from kairos.machine.registry import Registry
@@ -37,7 +34,8 @@ from kairos.worker.leases import Leases
 from kairos.worker.listener import Listener
 from kairos.worker.log_writer import LogWriter
 from kairos.worker.loop import Loop
-from kairos.worker.picker import MAX_BATCH, Picker
+from kairos.worker.pick_room import MAX_BATCH
+from kairos.worker.picker import Picker
 from kairos.worker.pruner import Pruner
 from kairos.worker.quarantine import Quarantine, mark_in
 from kairos.worker.settle import release
@@ -45,41 +43,12 @@ from kairos.worker.stats_counter import StatsCounter
 from kairos.worker.sweeper import Sweeper
 from kairos.worker.transaction import StepTransaction, session_name
 from kairos.worker.unknown_actions import known_names
+from kairos.worker.worker_settings import WorkerSettings
 
 log = Logger("kairos.worker")
 
 # Seconds that an unavailable database may delay the end of a worker.
 _SHUTDOWN_TIMEOUT = 5.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerSettings:
-    """The settings of a worker. `queues` may map a queue to how many of its jobs this worker runs at once.
-
-    A random suffix is added to `name`, so that two workers with the same name, or a worker and its successor, differ.
-    """
-
-    queues: Sequence[str] | Mapping[str, int | None] = ("default",)
-    concurrency: int = defaults.CONCURRENCY
-    lease: Duration = defaults.LEASE
-    poll: Duration = defaults.POLL
-    grace: Duration = defaults.GRACE
-    retention: Duration = defaults.RETENTION
-    name: str | None = None
-
-    def __post_init__(self) -> None:
-        if not self.queues:
-            raise ConfigError("A worker needs at least one queue.")
-        if isinstance(self.queues, str):
-            raise ConfigError("queues is text; give a list of names.")
-        if self.concurrency < 1:
-            raise ConfigError(f"concurrency is {self.concurrency}; a worker runs at least 1 job at once.")
-        if duration(self.lease, "lease") < timedelta(seconds=0.3):
-            raise ConfigError(f"lease is {self.lease}; under 0.3 s it would expire between two beats.")
-
-    @property
-    def local_limits(self) -> dict[str, int | None]:
-        return dict(self.queues) if isinstance(self.queues, Mapping) else dict.fromkeys(self.queues)
 
 
 class Worker:
