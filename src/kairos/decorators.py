@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, Unpack, overload
 
 from kairos.action import Action, DeclaredOptions, J, R, choose
@@ -28,6 +29,27 @@ P = ParamSpec("P")
 # Functions whose first argument is the context of their job.
 InContext: TypeAlias = Callable[Concatenate[Context[Any], P], R]
 AsyncInContext: TypeAlias = Callable[Concatenate[Context[Any], P], Coroutine[Any, Any, R]]
+
+
+class ActionOptions(DeclaredOptions, total=False):
+    """The options of `@app.job` and `@app.machine`, besides those of each of its jobs.
+
+    Jobs are found by the value of the arguments in `search`. With `keep_states` the history holds the state after each
+    step. `concurrency` and `rate` limit its jobs over all workers: they are the limits of its queue, which has the
+    action's name unless `queue` is given.
+    """
+
+    version: int
+    queue: str
+    retry: Handle | None
+    ttl: Duration | None
+    timeout: Duration | None
+    redact: Sequence[str]
+    capture: bool
+    search: Sequence[str]
+    keep_states: bool
+    concurrency: int | None
+    rate: tuple[int, Duration] | None
 
 
 class Decorator(Protocol[J]):
@@ -62,22 +84,7 @@ class Decorators(HookDecorators, Generic[J]):
     def job(self, function: Callable[P, R], /) -> Action[P, J, R]: ...
     @overload
     def job(
-        self,
-        *,
-        name: str | None = ...,
-        version: int = ...,
-        queue: str = ...,
-        retry: Handle | None = ...,
-        ttl: Duration | None = ...,
-        timeout: Duration | None = ...,
-        runs_in: str | None = ...,
-        redact: Sequence[str] = ...,
-        capture: bool = ...,
-        search: Sequence[str] = ...,
-        keep_states: bool = ...,
-        concurrency: int | None = ...,
-        rate: tuple[int, Duration] | None = ...,
-        **options: Unpack[DeclaredOptions],
+        self, *, name: str | None = ..., runs_in: str | None = ..., **options: Unpack[ActionOptions]
     ) -> Decorator[J]: ...
     def job(  # type: ignore[misc]  # mypy does not see that **options takes an unpacked TypedDict
         self,
@@ -85,43 +92,18 @@ class Decorators(HookDecorators, Generic[J]):
         /,
         *,
         name: str | None = None,
-        version: int = 1,
-        queue: str = "default",
-        retry: Handle | None = None,
-        ttl: Duration | None = None,
-        timeout: Duration | None = None,
         runs_in: str | None = None,
-        redact: Sequence[str] = (),
-        capture: bool = False,
-        search: Sequence[str] = (),
-        keep_states: bool = False,
-        concurrency: int | None = None,
-        rate: tuple[int, Duration] | None = None,
         **options: Any,
     ) -> Any:
-        """Register a function as an action, and return the action.
+        """Register a function as an action, and return the action; its name is that of the function by default.
 
-        Jobs are found by the value of the arguments in `search`. With `keep_states` the history holds the state after
-        each step. `concurrency` and `rate` limit its jobs over all workers: they are the limits of its queue, which
-        has the action's name unless `queue` is given.
+        `ActionOptions` lists the other options.
         """
 
         def register(target: Callable[..., Any]) -> Action[..., J]:
             _check_target(target, "@app.job", inspect.isroutine(target), "a function")
-            declared = Declaration(
-                name or target.__name__,
-                version,
-                _own_queue(queue, name or target.__name__, concurrency, rate),
-                retry,
-                ttl,
-                timeout,
-                redact,
-                capture,
-                search,
-                keep_states,
-            )
-            machine = read_function(target, declared, runs_in=runs_in)
-            return self._register(machine, target, options, concurrency, rate)
+            declared = _declaration(name or target.__name__, options)
+            return self._register(read_function(target, declared, runs_in=runs_in), target, options)
 
         return register if function is None else register(function)
 
@@ -130,38 +112,20 @@ class Decorators(HookDecorators, Generic[J]):
         return self.registry.hooks
 
     def machine(
-        self,
-        name: str,
-        *,
-        version: int = 1,
-        queue: str = "default",
-        retry: Handle | None = None,
-        ttl: Duration | None = None,
-        timeout: Duration | None = None,
-        run_ahead: bool = True,
-        redact: Sequence[str] = (),
-        capture: bool = False,
-        search: Sequence[str] = (),
-        keep_states: bool = False,
-        concurrency: int | None = None,
-        rate: tuple[int, Duration] | None = None,
-        **options: Unpack[DeclaredOptions],
+        self, name: str, *, run_ahead: bool = True, **options: Unpack[ActionOptions]
     ) -> Callable[[type], Action[..., J]]:
-        """Register a class with `@step` methods as an action; `search`, `keep_states` and limits are as in `job`."""
+        """Register a class with `@step` methods as an action; `ActionOptions` lists the options."""
         if inspect.isclass(name):
             raise BadDefinition(
                 f"@app.machine stands on {_called(name)} without a name: write "
                 f'@app.machine("{name.__name__.lower()}").'
             )
-        own_queue = _own_queue(queue, name, concurrency, rate)
-        declared = Declaration(
-            name, version, own_queue, retry, ttl, timeout, redact, capture, search, keep_states
-        )
+        declared = _declaration(name, options)
 
         def register(target: type) -> Action[..., J]:
             _check_target(target, "@app.machine", inspect.isclass(target), "a class with @step methods")
             machine = read_class(target, declared, run_ahead=run_ahead)
-            return self._register(machine, target, options, concurrency, rate)
+            return self._register(machine, target, options)
 
         return register
 
@@ -201,19 +165,15 @@ class Decorators(HookDecorators, Generic[J]):
 
         return declare
 
-    def _register(
-        self,
-        machine: Machine,
-        target: Any,
-        options: Mapping[str, Any],
-        concurrency: int | None,
-        rate: tuple[int, Duration] | None,
-    ) -> Action[..., J]:
-        chosen = choose(Options(), options)
+    def _register(self, machine: Machine, target: Any, options: Mapping[str, Any]) -> Action[..., J]:
+        chosen = choose(
+            Options(),
+            {name: value for name, value in options.items() if name not in _DECLARED and name not in _LIMITS},
+        )
         if callable(chosen.key):
             _check_key(machine, chosen.key)
-        if concurrency is not None or rate is not None:
-            limits = {"concurrency": concurrency, "rate": rate}
+        if _has_limits(options):
+            limits = {name: options.get(name) for name in _LIMITS}
             check_limits(machine.queue, limits)
             self.registry.limit(machine, limits)
         self.registry.add(machine, chosen)
@@ -225,9 +185,20 @@ class Decorators(HookDecorators, Generic[J]):
         return Action(machine, self, self.registry.options(machine))
 
 
-def _own_queue(queue: str, action: str, concurrency: int | None, rate: Any) -> str:
-    """Return the queue of an action: one of its own, if it has limits and names no other."""
-    return action if queue == "default" and (concurrency, rate) != (None, None) else queue
+_DECLARED = tuple(field.name for field in fields(Declaration) if field.name != "name")
+_LIMITS = ("concurrency", "rate")
+
+
+def _declaration(name: str, options: Mapping[str, Any]) -> Declaration:
+    """Return the declaration of an action; one with limits has a queue of its own, unless it names another."""
+    declared = Declaration(name, **{each: options[each] for each in _DECLARED if each in options})
+    if declared.queue == "default" and _has_limits(options):
+        return replace(declared, queue=name)
+    return declared
+
+
+def _has_limits(options: Mapping[str, Any]) -> bool:
+    return any(options.get(name) is not None for name in _LIMITS)
 
 
 def _check_key(machine: Machine, key: Callable[..., str]) -> None:
