@@ -1,4 +1,4 @@
-"""Workers killed and frozen in the middle of their steps, connections cut, and a checker that believes none of them.
+"""Fault injection: break workers, connections and Postgres under load, then check the record of the run.
 
-`./kairos chaos --seed 1` runs it; `--mutant` breaks the engine on purpose, and must be found out.
+`./kairos chaos --seed 1` runs it. `--mutant` breaks the engine on purpose; the checker must report it.
 """

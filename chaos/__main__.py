@@ -1,4 +1,4 @@
-"""`./kairos chaos [--seed N] [--minutes M]`: exit code 0 only for a run that is VALID, 1 INVALID, 2 VACUOUS."""
+"""The command `./kairos chaos [--seed N] [--minutes M]`; its exit code is 0 for VALID, 1 for INVALID, 2 for VACUOUS."""
 
 from __future__ import annotations
 
@@ -17,27 +17,33 @@ from chaos.postgres import Cluster
 from chaos.report import Report
 from kairos import SyncKairos
 
-JUDGED = 100.0  # jobs a second that can be judged one by one; above, a run is about growth
-BESIDE_LOAD = 5.0  # of the same jobs beside the load: they take many times as long as its own
+MOST_CHECKED = 100.0  # jobs a second that can be checked one by one; above, a run measures growth
+BESIDE_LOAD = 5.0  # checked jobs a second beside the load: each takes many times as long as one of the load
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="kairos chaos", description="Break everything under load, then check."
     )
-    parser.add_argument("--seed", type=int, default=random.randrange(10_000), help="the same faults again")
-    parser.add_argument("--minutes", type=float, default=1.5, help="how long there are faults")
-    parser.add_argument("--rate", type=float, default=15.0, help="jobs asked for in a second")
-    parser.add_argument("--mutant", choices=MUTANTS, help="break the engine, to see it found out")
-    parser.add_argument("--only", default="", help=f"no other faults than these: {','.join(WEIGHTS)}")
+    parser.add_argument(
+        "--seed", type=int, default=random.randrange(10_000), help="repeats the faults of a run"
+    )
+    parser.add_argument("--minutes", type=float, default=1.5, help="how long faults are injected")
+    parser.add_argument("--rate", type=float, default=15.0, help="jobs that the clients enqueue a second")
+    parser.add_argument(
+        "--mutant", choices=MUTANTS, help="break the engine on purpose; the checker must report it"
+    )
+    parser.add_argument("--only", default="", help=f"inject only these faults: {','.join(WEIGHTS)}")
     parser.add_argument("--no-standby", action="store_true", help="one server, and no failover")
     parser.add_argument("--report", type=Path, help="where to write chaos-report.json and chaos-report.md")
     given = parser.parse_args(arguments)
     names = [name for name in given.only.split(",") if name]
     if unknown := [name for name in names if name not in WEIGHTS]:
         parser.error(f"no such fault: {', '.join(unknown)}; there are {', '.join(WEIGHTS)}")
-    is_load = given.rate > JUDGED
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left behind
+    is_load = given.rate > MOST_CHECKED
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # ends by an exception, so that everything is cleaned up
     folder = Path(tempfile.mkdtemp(prefix="kairos-chaos-"))
     cluster = Cluster(folder, standby=not given.no_standby)
     try:
@@ -69,12 +75,12 @@ def main(arguments: list[str] | None = None) -> int:
 def show(report: Report, folder: Path) -> None:
     for name, count in sorted(report.counts.items()):
         print(f"{count:7} {name}")
-    for said in report.notes:
-        print(f"note: {said}")
-    for said in report.missing:
-        print(f"too little of {said}")
-    for said in report.violations[:50]:
-        print(f"VIOLATION {said}")
+    for message in report.notes:
+        print(f"note: {message}")
+    for message in report.missing:
+        print(f"too little of {message}")
+    for message in report.violations[:50]:
+        print(f"VIOLATION {message}")
     print(
         f"{report.verdict}: {len(report.violations)} violations, seed {report.seed}, report and journal in {folder}"
     )

@@ -1,6 +1,6 @@
-"""A trail of every change of a job, written by a trigger of the harness, and the rows that a run is judged by.
+"""The audit trail: a trigger of the harness records every change of a job. Also reads the rows that the checker needs.
 
-Nothing here goes through Kairos: a row of the trail is written in the same transaction as the change.
+Nothing here goes through Kairos. A row of the trail is written in the same transaction as the change.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ create trigger audit_job after update on kairos.gen_durable for each row
 create trigger audit_new_job after insert on kairos.gen_durable for each row execute function audit_job();
 """
 
-# The nemesis aims at the same slow steps again and again, more often than `max_reaps` allows: the engine would declare
-# an innocent job of a hard run poison, rightly by its rule. Only poison keeps the limit that it asked for.
-SPARE_THE_INNOCENT = """
-create function spare_the_innocent() returns trigger language plpgsql as $$ begin
+# The nemesis kills the workers of the same slow steps more often than `max_reaps` allows, and the engine would fail
+# those jobs with WORKER_LOST. So every job gets a limit that no run reaches, except `poison`, which keeps its own.
+RAISE_MAX_REAPS = """
+create function raise_max_reaps() returns trigger language plpgsql as $$ begin
   new.max_reaps := 1000;
   return new;
 end $$;
-create trigger spare_the_innocent before insert on kairos.gen_durable for each row
-  when (new.fsm <> 'poison') execute function spare_the_innocent();
+create trigger raise_max_reaps before insert on kairos.gen_durable for each row
+  when (new.fsm <> 'poison') execute function raise_max_reaps();
 """
 
 _ROWS = {
@@ -79,18 +79,18 @@ select
 
 
 async def install_effects(connection: asyncpg.Connection) -> None:
-    """Without the trail, which would grow under load: only the tables that steps write to."""
+    """Install only the table that steps write to: the audit trail would grow under load."""
     await install(connection)
     await connection.execute("drop trigger audit_job on kairos.gen_durable")
     await connection.execute("drop trigger audit_new_job on kairos.gen_durable")
 
 
 async def install(connection: asyncpg.Connection) -> None:
-    await connection.execute(INSTALL + SPARE_THE_INNOCENT)
+    await connection.execute(INSTALL + RAISE_MAX_REAPS)
 
 
 async def read(connection: asyncpg.Connection, journal: Journal, **more: Any) -> Record:
-    """The record of the run; call it when everybody has left."""
+    """Return the record of the run; call it after all workers and clients have stopped."""
     rows = {name: await _fetch(connection, sql) for name, sql in _ROWS.items()}
     for job in rows["jobs"]:
         job["output"] = None if job["output"] is None else json.loads(job["output"])

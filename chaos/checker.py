@@ -1,6 +1,6 @@
-"""Judge a run from its record alone: every violation of a rule, as a sentence. It imports nothing of Kairos.
+"""Check the record of a run: return each violation of a rule as a sentence. It imports nothing of Kairos.
 
-The rules have the numbers of the reliability notes: C1 to C16. Each is a function of its own in `rules/`.
+The rules are numbered C1 to C16, as in docs/operate/chaos.md. Each is a function in `rules/`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ Rule = Callable[[Record], Iterator[str]]
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "C1": (jobs.accepted_jobs_end, jobs.a_job_ends_once, jobs.only_poison_fails),
-    "C2": (jobs.nothing_from_nowhere,),
+    "C2": (jobs.every_job_was_requested,),
     "C3": (jobs.only_allowed_changes,),
     "C4": (steps.steps_are_committed_once_and_in_order, steps.effects_come_with_their_commit),
     "C5": (keys.a_key_runs_one_step_at_a_time, keys.a_key_has_one_holder, keys.a_key_runs_in_order),
-    "C6": (messages.letters_arrive_once, messages.nobody_waits_for_what_is_there, messages.families_are_complete),
+    "C6": (
+        messages.signals_arrive_once,
+        messages.no_job_waits_for_a_delivered_signal,
+        messages.parents_get_every_reply_once,
+    ),
     "C7": (messages.each_tick_makes_one_job,),
-    "C8": (steps.leases_only_rise, steps.only_the_lost_are_reaped),
+    "C8": (steps.leases_only_rise, steps.only_lost_jobs_are_reaped),
     "C9": (jobs.the_run_drains,),
     "C10": (deadlines.ttl_is_exact, deadlines.nothing_starts_before_it_is_due),
     "C11": (steps.attempts_are_bounded,),
@@ -32,17 +36,20 @@ RULES: dict[str, tuple[Rule, ...]] = {
 }  # fmt: skip
 
 
-# What can be judged although retention removes what has ended.
+# The rules that can be checked although retention removes ended jobs.
 UNDER_LOAD = ("C9", "C14", "C15", "C16")
 
 
 def check(record: Record, numbers: Iterable[str] = tuple(RULES)) -> list[str]:
-    """Every violation, as `rule: sentence`."""
+    """Return every violation, as `rule: sentence`."""
     return [
-        f"{rule.__name__}: {said}" for number in numbers for rule in RULES[number] for said in rule(record)
+        f"{rule.__name__}: {sentence}"
+        for number in numbers
+        for rule in RULES[number]
+        for sentence in rule(record)
     ]
 
 
 def broken(record: Record) -> set[str]:
-    """The names of the rules that were broken."""
-    return {said.partition(":")[0] for said in check(record)}
+    """Return the names of the rules that were broken."""
+    return {sentence.partition(":")[0] for sentence in check(record)}

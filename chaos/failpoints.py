@@ -1,4 +1,7 @@
-"""Places inside a transaction where a worker freezes itself if it finds a file of that name: the first one, once."""
+"""Failpoints inside transactions: the first worker that reaches an armed one stops itself with SIGSTOP.
+
+A failpoint is armed by a file of its name, which the worker removes.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from chaos.journal import Journal
 from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
 
-# Each kind of transaction that a worker of Kairos opens, and a statement inside it.
+# The faults that freeze a worker, one for each kind of transaction that it opens, and their failpoints.
 TRANSACTIONS = {
     "freeze in a keyed pick": "after try_lock_keys",
     "freeze in a limited pick": "after lock_queue",
@@ -21,7 +24,7 @@ TRANSACTIONS = {
 
 
 class Failpoints:
-    """The worker's side: `hit(name)` freezes the process where the nemesis armed that name."""
+    """The failpoints of a worker: `hit(name)` stops the process if the nemesis armed that name."""
 
     def __init__(self, folder: Path, journal: Journal) -> None:
         self._folder = folder / "armed"
@@ -34,12 +37,12 @@ class Failpoints:
         try:
             armed.unlink()
         except FileNotFoundError:
-            return  # another worker was quicker
-        self._journal.tell("frozen", at=name)
+            return  # another worker has taken it
+        self._journal.write("frozen", at=name)
         os.kill(os.getpid(), signal.SIGSTOP)
 
     def install(self) -> None:
-        """After each of Kairos's own statements: inside its transaction, if it is in one."""
+        """Add a failpoint after each statement of Kairos, inside its transaction if there is one."""
         on = AsyncStore.on
 
         async def ran(store: AsyncStore, connection: Any, query: Query) -> Any:

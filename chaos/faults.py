@@ -1,4 +1,4 @@
-"""The faults of everything that workers stand on: connections, the network, Postgres, its disk and the service."""
+"""The faults of what workers depend on: connections, the network, Postgres, its disk and the HTTP service."""
 
 from __future__ import annotations
 
@@ -19,12 +19,18 @@ select pid from pg_stat_activity
 where datname = current_database() and application_name like 'kairos%' and pid <> pg_backend_pid()
 order by random() limit $1
 """
-# What a client and a worker are told to be committed.
-_TOLD = ("-- insert_jobs:", "-- finish_jobs:", "-- settle_jobs:", "-- park_jobs:", "-- deliver_signal:")
+# The statements whose commits are acknowledged to clients and workers.
+_ACKNOWLEDGED = (
+    "-- insert_jobs:",
+    "-- finish_jobs:",
+    "-- settle_jobs:",
+    "-- park_jobs:",
+    "-- deliver_signal:",
+)
 
 
 class DatabaseFaults:
-    """What needs no more than a session of its own in the database."""
+    """Faults that need nothing but a session in the database."""
 
     def __init__(self, url: Callable[[], str], dice: random.Random) -> None:
         self._url = url
@@ -39,7 +45,7 @@ class DatabaseFaults:
         }
 
     def _safely(self, fault: Fault) -> Fault:
-        """One that meets a server that another fault has not brought back yet did not happen."""
+        """Return the fault so that it counts as not done if the server is still down from another fault."""
 
         async def tried() -> bool:
             try:
@@ -66,14 +72,14 @@ class DatabaseFaults:
         return True
 
     async def _snapshot(self) -> bool:
-        """No row that dies from now on can be removed."""
+        """An old snapshot: vacuum cannot remove rows that are deleted or updated meanwhile."""
         async with self.session() as session, session.transaction(isolation="repeatable_read"):
             await session.fetchval("select count(*) from kairos.gen_durable")
             await asyncio.sleep(self._dice.uniform(2, 5))
         return True
 
     async def _row_lock(self) -> bool:
-        """A client that is in no hurry has some jobs locked that are running."""
+        """A slow client holds row locks on running jobs."""
         some = "select id from kairos.gen_durable where status = 'executing' limit 3 for update skip locked"
         async with self.session() as session, session.transaction():
             found = await session.fetch(some)
@@ -88,7 +94,7 @@ class DatabaseFaults:
 
 
 class NetworkFaults:
-    """What happens between a client and its server."""
+    """Faults between clients and servers."""
 
     def __init__(self, network: Network, pooler: Pooler | None, dice: random.Random) -> None:
         self._network = network
@@ -122,9 +128,9 @@ class NetworkFaults:
         return await self._aim(lambda proxy, wanted: proxy.drop_answer(wanted))
 
     async def _aim(self, how: Callable[..., None]) -> bool:
-        """The next commit of some kind that comes along is carried out, and nobody is told."""
+        """The next commit of one kind is carried out, but its answer is lost; return whether there was one."""
         before = sum(proxy.hits for proxy in self._network.proxies)
-        kind = self._dice.choice(_TOLD)
+        kind = self._dice.choice(_ACKNOWLEDGED)
         for proxy in self._network.proxies:
             how(proxy, lambda sql: sql.startswith(kind))
         for _ in range(100):
@@ -139,9 +145,9 @@ class NetworkFaults:
 
     async def _notify_lost(self) -> bool:
         before = self._network.dropped
-        self._network.deafen(True)
+        self._network.drop_notifications(True)
         await asyncio.sleep(self._dice.uniform(1, 3))
-        self._network.deafen(False)
+        self._network.drop_notifications(False)
         return self._network.dropped > before
 
     async def _restart_pooler(self) -> bool:
@@ -151,7 +157,7 @@ class NetworkFaults:
 
 
 class ServerFaults(DatabaseFaults):
-    """What happens to Postgres as a whole."""
+    """Faults of the whole Postgres server."""
 
     def __init__(self, cluster: Cluster, network: Network, dice: random.Random) -> None:
         super().__init__(lambda: cluster.primary.url(), dice)
@@ -174,7 +180,7 @@ class ServerFaults(DatabaseFaults):
         return found
 
     async def _crash(self) -> bool:
-        """Killed with everything that is under way; it comes back at once."""
+        """Kill the server during its work, and start it again at once."""
         await asyncio.to_thread(self._cluster.crash)
         return True
 
@@ -190,7 +196,7 @@ class ServerFaults(DatabaseFaults):
         return True
 
     async def _disk(self) -> bool:
-        """No room for anything; a server that this ends is started again once there is."""
+        """Fill the disk; start the server again if it ended, once there is room."""
         if not await asyncio.to_thread(self._cluster.fill_disk, True):
             return False
         try:
@@ -210,25 +216,25 @@ class ServerFaults(DatabaseFaults):
             return False
 
     async def _fail_over(self, hang: bool) -> bool:
-        """The standby takes over while the old primary is dead, or hangs; then there is a new standby."""
+        """Promote the standby while the old primary is dead or hangs; then add a new standby."""
         cluster, network = self._cluster, self._network
         if cluster.standby is None:
             return False
         if not await self._has_caught_up():
-            return False  # since the last fault: acknowledged work is only here
+            return False  # acknowledged commits may exist only on the primary since the last fault
         await asyncio.to_thread(cluster.promote, hang=hang)
         network.pooled.lead_to(cluster.primary.url())
         network.pooled.cut()
         if hang:
             await asyncio.sleep(self._dice.uniform(3, 6))
-            await asyncio.to_thread(cluster.bury)
+            await asyncio.to_thread(cluster.kill_hung_primary)
         await asyncio.to_thread(cluster.add_standby)
         network.follow(cluster.primary.url(), cluster.standby.url())
         return True
 
 
 class ServiceFaults:
-    """The HTTP service, killed in the middle of its answers and started again."""
+    """Kill the HTTP service during its responses, and start it again."""
 
     def __init__(self, start: Callable[[], Forked]) -> None:
         self._start = start
@@ -242,6 +248,6 @@ class ServiceFaults:
         self.process = self._start()
         return True
 
-    def replace_the_dead(self) -> None:
+    def replace_dead(self) -> None:
         if self.process.code is not None:
             self.process = self._start()

@@ -1,4 +1,4 @@
-"""What must not grow under load: memory, open files, connections and the size of every table, sampled all along."""
+"""Sample what must not grow under load: memory, open files, connections and the size of every table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import asyncpg
 from chaos.network import CONNECTION_LOST
 
 _PAGE = 4096
-# A sample may be this much above those before it: garbage is collected, and tables are vacuumed, now and then.
+# How far samples may rise: garbage collection and vacuum happen only now and then.
 _TOLERANCE = 1.5
 _SLACK = {"memory": 40 << 20, "files": 20, "connections": 10, "table": 16 << 20}
 _TABLES = """
@@ -41,7 +41,7 @@ class Growth:
                     await self._sample_database()
 
     def _sample_processes(self) -> None:
-        """The largest of each kind: a process that was just started says nothing about growth."""
+        """Sample the largest process of each kind: one that was just started says nothing about growth."""
         for kind, pids in self._processes().items():
             if memory := [size for pid in pids if (size := _memory(pid))]:
                 self.samples["memory", kind].append(max(memory))
@@ -58,7 +58,7 @@ class Growth:
             connection.terminate()
 
     def violations(self) -> Iterator[str]:
-        """What was higher in the last third than in the one before, by more than comes and goes."""
+        """Return what was higher in the last third of the run than in the one before, beyond the tolerance."""
         for (what, of), values in sorted(self.samples.items()):
             third = len(values) // 3
             if third < 3:
@@ -69,7 +69,7 @@ class Growth:
                 yield f"nothing_grows: the {what} of {of} went from {before:.0f} to {after:.0f}"
 
     def figures(self) -> dict[str, int]:
-        """The last sample of each, for the report."""
+        """Return the last sample of each, for the report."""
         return {f"{what} of {of} at the end": values[-1] for (what, of), values in self.samples.items()}
 
 

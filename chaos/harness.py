@@ -1,6 +1,6 @@
-"""One run: workers, clients and the nemesis together for a while, then peace, then the checker.
+"""One run: workers, clients and faults for a while, then no faults until all jobs have ended, then the checker.
 
-Every wait is bounded, and what does not come in time is a violation: a run ends with a verdict.
+Every wait is bounded, and what does not happen in time is a violation, so a run always ends with a verdict.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ preload("chaos.program")
 
 LEASE = 1.2
 WORKERS = 3
-PEACE = 60.0  # seconds without progress
+STUCK_AFTER = 60.0  # seconds without progress after which a run is stuck
 TICK = 2  # seconds between two ticks of the schedule
 
-_LEFT = """
+_LIVE = """
 select count(*) as all, count(partition_key) as keyed
 from kairos.gen_durable where status::text <> all ($1::text[]) and queue <> 'closed'
 """
 
 _WAITING = "select id from kairos.gen_durable where fsm = 'inbox' and completed_at is null"
 
-# How often each fault is chosen, where it is possible.
+# The relative frequency of each fault, if it is possible here.
 WEIGHTS = {
     "kill": 4.0,
     "lost machine": 1.0,
     "freeze": 4.0,
     "cut": 2.0,
-    "unkeep": 1.0,
+    "kill keeper": 1.0,
     "deploy": 0.7,
     "freeze in a keyed pick": 0.7,
     "freeze in a limited pick": 0.7,
@@ -79,29 +79,31 @@ WEIGHTS = {
 
 @dataclass
 class Plan:
-    """What a run is to do."""
+    """The parameters of a run."""
 
     seconds: float = 60.0
     seed: int = 1
     mutant: str | None = None
     faults: Mapping[str, float] = field(default_factory=lambda: WEIGHTS)
-    least: int = 0  # kills and freezes without which it does not end, on a machine that is busy
+    least: int = 0  # kills and freezes that the run needs before it ends, however slow the machine is
     rate: float = 12.0 + WORKERS
     backlog: int = 60
     http: bool = True
-    load: float = 0.0  # jobs a second beside those that are judged one by one; then nothing may grow
+    load: float = (
+        0.0  # jobs a second beside those that are checked one by one; with it, growth is checked too
+    )
     watch: Callable[[Run], None] = lambda run: None
     workers: int = WORKERS
 
 
 class Run:
-    """The parts of a run, and how far it has come."""
+    """The parts of a run and its progress."""
 
     def __init__(self, plan: Plan, folder: Path) -> None:
         self.plan = plan
         self.folder = folder
         self.journal = Journal(folder / "journal")
-        self.dice = random.Random(plan.seed)  # the same seed does the same again, as far as time allows
+        self.dice = random.Random(plan.seed)  # the same seed repeats a run, as far as its timing allows
         self.began = time.monotonic()
         self.stage = "starting"
         self.pooler: Pooler | None = None
@@ -123,14 +125,19 @@ class Run:
                     stack.callback(self.pooler.remove)
                     await self.pooler.start()
                 self.nemesis = Nemesis(
-                    self.folder, self.journal, self.dice, LEASE, self._hire, self._others(url, cluster, stack)
+                    self.folder,
+                    self.journal,
+                    self.dice,
+                    LEASE,
+                    self._start_worker,
+                    self._other_faults(url, cluster, stack),
                 )
                 stack.callback(self._clean_up)
                 await self._work(stack)
-            record = await self._judged(cluster.primary.url() if cluster else url)
+            record = await self._read_record(cluster.primary.url() if cluster else url)
         finally:
             self._clean_up()
-        counts = guards.count(record, self.nemesis.did)
+        counts = guards.count(record, self.nemesis.counts)
         counts["workers alive at the end"] = self.alive
         counts.update(dict(recovery.figures(record)))
         counts.update({f"slowest recovery after {name}, ms": n for name, n in self.nemesis.slowest.items()})
@@ -138,14 +145,14 @@ class Run:
         violations = check(record)
         if plan.load:
             counts.update(self.growth.figures())
-            # What retention has removed can be judged no more: only the faults and the accepted jobs must be enough.
-            missing = [said for said in missing if said.partition(":")[0] in {*self.chosen, "ack"}]
+            # Retention has removed ended jobs: only the faults and the acknowledged jobs can be counted.
+            missing = [each for each in missing if each.partition(":")[0] in {*self.chosen, "ack"}]
             violations = [*check(record, UNDER_LOAD), *self.growth.violations()]
         return Report(plan.seed, plan.seconds, violations, counts, missing, self.impossible)
 
-    # Its parts
+    # The parts of a run
 
-    def _others(self, url: str, cluster: Cluster | None, stack: AsyncExitStack) -> dict[str, Fault]:
+    def _other_faults(self, url: str, cluster: Cluster | None, stack: AsyncExitStack) -> dict[str, Fault]:
         database = (
             ServerFaults(cluster, self.network, self.dice)
             if cluster
@@ -157,17 +164,17 @@ class Run:
                 free.bind(("127.0.0.1", 0))
                 self.port = int(free.getsockname()[1])
             self.service = ServiceFaults(
-                lambda: Forked(program.answer, self.network.url, self.folder, self.port)
+                lambda: Forked(program.serve_http, self.network.url, self.folder, self.port)
             )
             stack.callback(lambda: self.service.process.kill())
             others |= self.service.faults()
-        possible = {*others, "kill", "lost machine", "freeze", "unkeep", "deploy", *guards.TRANSACTIONS}
+        possible = {*others, "kill", "lost machine", "freeze", "kill keeper", "deploy", *guards.TRANSACTIONS}
         self.chosen = {name: weight for name, weight in self.plan.faults.items() if name in possible}
         self.impossible = [f"{name}: not possible here" for name in self.plan.faults if name not in possible]
         return others
 
-    def _hire(self, release: int) -> Forked:
-        """A worker; one in three reaches Postgres through the pooler, where there is one."""
+    def _start_worker(self, release: int) -> Forked:
+        """Start a worker; one in three connects through the pooler, if there is one."""
         settings: dict[str, Any] = {"lease": LEASE, "poll": 0.1, "concurrency": 4, "grace": 5}
         if self.plan.load:
             settings |= {"concurrency": 50, "retention": "1m"}
@@ -183,71 +190,76 @@ class Run:
             program.build(self.network.url, self.journal, release=program.OLD)
         )
         await app.limit("limited", concurrency=3)
-        for place in range(plan.workers):
-            nemesis.hire(place, program.NEW)
+        for slot in range(plan.workers):
+            nemesis.put_worker(slot, program.NEW)
         self.clients = Clients(app, old, self.journal, self.dice)
         if plan.http:
             await self.clients.listen(f"http://127.0.0.1:{self.port}", readers=2)
         first = await _schedule(app)
         self.stage = "faults"
         wanted = guards.wanted_faults(plan.seconds, self.chosen)
-        of_workers = {name: self.chosen[name] for name in nemesis.of_workers if name in self.chosen}
+        of_workers = {name: self.chosen[name] for name in nemesis.worker_faults if name in self.chosen}
         others = {name: weight for name, weight in self.chosen.items() if name not in of_workers}
-        tending = [nemesis.tend(), self._tend_service(), self._count_backlog(), self._show()]
-        async with _while(tending):
+        background = [
+            nemesis.replace_dead_workers(),
+            self._restart_service(),
+            self._count_backlog(),
+            self._show(),
+        ]
+        async with _in_background(background):
             attack = [nemesis.run(of_workers, wanted), nemesis.run(others, wanted)]
             clients = [self.clients.run(plan.rate, plan.backlog)]
             if plan.load:
-                clients += [self.clients.pour(plan.load), self.growth.run(plan.seconds / 60)]
+                clients += [self.clients.enqueue_load(plan.load), self.growth.run(plan.seconds / 60)]
             async with asyncio.TaskGroup() as faults:
                 for each in attack:
                     faults.create_task(each)
-                async with _while(clients):
+                async with _in_background(clients):
                     await asyncio.sleep(plan.seconds)
-                    await self._until_enough(wanted)
-                # A fault that is under way is brought to its end: a disk stays full for nobody.
-                self.stage, nemesis.over = "the last faults", True
-            self.stage = "peace"
-            await self._come_to_rest(app, first)
+                    await self._wait_until_enough(wanted)
+                # Let faults that have begun end, so that no disk stays full.
+                self.stage, nemesis.stopped = "last faults", True
+            self.stage = "draining"
+            await self._drain(app, first)
 
-    async def _until_enough(self, wanted: Mapping[str, int]) -> None:
-        """A machine may be busy: a run goes on until it has done enough, or it is clear that it never will."""
+    async def _wait_until_enough(self, wanted: Mapping[str, int]) -> None:
+        """Go on until enough has happened, since the machine may be busy; give up without progress."""
         deadline = time.monotonic() + 4 * self.plan.seconds + 60
         seen, since = -1, time.monotonic()
-        while time.monotonic() < min(deadline, since + PEACE) and not self._did_enough(wanted):
-            if (done := self.nemesis.did.total() + self.clients.did.total()) != seen:
+        while time.monotonic() < min(deadline, since + STUCK_AFTER) and not self._has_done_enough(wanted):
+            if (done := self.nemesis.counts.total() + self.clients.counts.total()) != seen:
                 seen, since = done, time.monotonic()
             await asyncio.sleep(0.2)
 
-    def _did_enough(self, wanted: Mapping[str, int]) -> bool:
-        did = self.nemesis.did
-        enough = all(did[name] >= many for name, many in wanted.items())
-        asked = guards.wanted_of_clients(self.plan.seconds, http=self.plan.http)
-        enough &= all(self.clients.did[name] >= many for name, many in asked.items())
-        return enough and did["kill"] + did["freeze"] >= self.plan.least
+    def _has_done_enough(self, wanted: Mapping[str, int]) -> bool:
+        counts = self.nemesis.counts
+        enough = all(counts[name] >= least for name, least in wanted.items())
+        wanted_acks = guards.wanted_of_clients(self.plan.seconds, http=self.plan.http)
+        enough &= all(self.clients.counts[name] >= least for name, least in wanted_acks.items())
+        return enough and counts["kill"] + counts["freeze"] >= self.plan.least
 
-    async def _tend_service(self) -> None:
+    async def _restart_service(self) -> None:
         while self.plan.http:
-            self.service.replace_the_dead()
+            self.service.replace_dead()
             await asyncio.sleep(0.1)
 
-    async def _come_to_rest(self, app: Kairos, first: int) -> None:
-        """Faults are over: everything that was accepted has to come to its end."""
+    async def _drain(self, app: Kairos, first: int) -> None:
+        """After the faults: wait until every accepted job has ended."""
         self.network.blackhole(False)
-        self.network.deafen(False)
+        self.network.drop_notifications(False)
         self.nemesis.wake_all()
         await self.nemesis.finish_deploy()
         await self.clients.finish()
-        await _patiently(lambda: self._give_up_unknown(app))
-        until = await _patiently(lambda: _pause(app))
-        self.journal.tell("schedule", name="often", period=TICK, first=first, until=until or 0)
-        self.left = -1  # unknown: asked anew
-        self.drained = await self._peace()
+        await _retry_until_answered(lambda: self._cancel_unacknowledged(app))
+        until = await _retry_until_answered(lambda: _pause(app))
+        self.journal.write("schedule", name="often", period=TICK, first=first, until=until or 0)
+        self.left = -1  # unknown until the next count
+        self.drained = await self._wait_until_drained()
         await self.clients.close()
         self.alive = sum(worker.code is None for worker in self.nemesis.workers)
 
-    async def _give_up_unknown(self, app: Kairos) -> None:
-        """Cancel what waits for letters and was never acknowledged: nobody knows of it, so nobody writes to it."""
+    async def _cancel_unacknowledged(self, app: Kairos) -> None:
+        """Cancel the jobs that await signals and whose enqueue was not acknowledged: no client sends them any."""
         known = {event["job"] for event in self.journal.events("ack")}
         async with app.store.connection() as connection:
             live = await connection.fetch(_WAITING)
@@ -256,10 +268,10 @@ class Run:
                 with suppress(Conflict):  # it has just ended
                     await app.cancel(row["id"])
 
-    async def _peace(self) -> bool:
-        """Wait while there is progress; without any for PEACE seconds it will never come to rest."""
+    async def _wait_until_drained(self) -> bool:
+        """Wait until no job is left; return False after `STUCK_AFTER` seconds without progress."""
         least, since = None, time.monotonic()
-        while time.monotonic() - since < PEACE:
+        while time.monotonic() - since < STUCK_AFTER:
             self.nemesis.wake_all()
             if self.left == 0:
                 return True
@@ -269,23 +281,23 @@ class Run:
         return False
 
     async def _count_backlog(self) -> None:
-        """How many jobs are live, past everything that is broken."""
+        """Count the live jobs again and again, on a connection without proxies."""
         while True:
             with suppress(*CONNECTION_LOST):
                 async with asyncio.timeout(20), _connected(self.direct()) as connection:
                     while True:
-                        live = await connection.fetchrow(_LEFT, list(TERMINAL))
+                        live = await connection.fetchrow(_LIVE, list(TERMINAL))
                         self.left = self.clients.backlog = live["all"]
                         self.clients.keyed = live["keyed"]
                         await asyncio.sleep(0.25)
             await asyncio.sleep(0.2)
 
-    async def _judged(self, url: str) -> Record:
+    async def _read_record(self, url: str) -> Record:
         self.stage = "checking"
-        said = (self.folder / "log").read_text(errors="replace")
+        log = (self.folder / "log").read_text(errors="replace")
         async with _connected(url) as connection:
             known = {"steps": program.STEPS, "children": program.CHILDREN, "drained": self.drained}
-            return await audit.read(connection, self.journal, said=said, **known)
+            return await audit.read(connection, self.journal, log=log, **known)
 
     def _processes(self) -> dict[str, list[int]]:
         service = {"service": [self.service.process.pid]} if self.plan.http else {}
@@ -297,7 +309,7 @@ class Run:
             await asyncio.sleep(0.5)
 
     def _clean_up(self) -> None:
-        """Ask every worker to leave, and end who does not."""
+        """Stop every worker, and kill those that do not stop."""
         if not hasattr(self, "nemesis"):
             return
         workers = [worker for worker in self.nemesis.workers if worker.code is None]
@@ -314,12 +326,12 @@ class Run:
 
 
 async def run(url: str, folder: Path, *, cluster: Cluster | None = None, **plan: Any) -> Report:
-    """Run by a plan; `cluster` is the Postgres that may be crashed, filled and failed over."""
+    """Run with the parameters of `Plan`; `cluster` is a Postgres that may be crashed, filled and failed over."""
     return await Run(Plan(**plan), folder).on(url, cluster)
 
 
 async def _schedule(app: Kairos) -> int:
-    """A schedule that ticks often and makes up for every tick; answers its first tick, in microseconds."""
+    """Add a schedule that catches up with every tick; return its first tick in microseconds."""
     await app.schedules.add(
         "often", f"every {TICK} seconds", app.action("tick").call(), catch_up="all", overlap="allow"
     )
@@ -328,7 +340,7 @@ async def _schedule(app: Kairos) -> int:
 
 
 async def _pause(app: Kairos) -> int:
-    """Let the schedule catch up with this moment, if it ever does, and pause it; answers it, in microseconds."""
+    """Wait until the schedule has caught up with now, and pause it; return now in microseconds."""
     deadline = time.monotonic() + 60
     async with app.store.connection() as connection:
         now = await connection.fetchval("select kairos.now()")
@@ -340,12 +352,12 @@ async def _pause(app: Kairos) -> int:
     return int(now.timestamp() * 1_000_000)
 
 
-async def _patiently(ask: Callable[[], Any]) -> Any:
-    """The answer, once the database gives one; None if it never does."""
+async def _retry_until_answered(request: Callable[[], Any]) -> Any:
+    """Return the answer once the database gives one; None if it does not within a minute."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
-            return await ask()
+            return await request()
         except (KairosError, *CONNECTION_LOST):
             await asyncio.sleep(0.2)
     return None
@@ -361,8 +373,8 @@ async def _connected(url: str) -> AsyncIterator[asyncpg.Connection]:
 
 
 @asynccontextmanager
-async def _while(work: list[Any]) -> AsyncIterator[None]:
-    """The work goes on in the background; what breaks there breaks the run, at once."""
+async def _in_background(work: list[Any]) -> AsyncIterator[None]:
+    """Run tasks in the background; an error in one of them ends the run at once."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in work]
         try:

@@ -1,6 +1,6 @@
-"""What happened, told by those to whom it happened: one JSON line per event, in a file opened for appending.
+"""The journal of a run: steps, clients and the nemesis append one JSON line for each event to a file.
 
-Each line is one `write`, and the clocks are the machine's own: the order of the lines needs no trust in Kairos.
+Each line is one `write` with the times of the machine's clocks, so the order of events does not depend on Kairos.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Journal:
-    """The journal of a run. A reader reads each line once, however often it asks."""
+    """The journal of a run; each object reads a line of the file only once."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
@@ -21,21 +21,21 @@ class Journal:
         self._read: list[dict[str, Any]] = []
         self._offset = 0
 
-    def tell(self, event: str, **values: Any) -> None:
-        """`t` orders events on this machine; `wall` compares them with Postgres's own clock."""
+    def write(self, event: str, **values: Any) -> None:
+        """Append an event. `t` orders events on this machine; `wall` compares them with the clock of Postgres."""
         line = {"e": event, "t": time.monotonic(), "wall": time.time(), "pid": os.getpid(), **values}
         os.write(self._fd, json.dumps(line).encode() + b"\n")
 
     def step(self, event: str, ctx: Any, **values: Any) -> None:
-        self.tell(event, job=ctx.id, step=ctx.step, lease=ctx.lease, attempt=ctx.attempt, **values)
+        self.write(event, job=ctx.id, step=ctx.step, lease=ctx.lease, attempt=ctx.attempt, **values)
 
     def read(self) -> list[dict[str, Any]]:
-        """Every line so far."""
-        self.news()
+        """Return every event so far."""
+        self.read_new()
         return list(self._read)
 
-    def news(self) -> list[dict[str, Any]]:
-        """The lines that were written since this was last asked, by this reader of the file."""
+    def read_new(self) -> list[dict[str, Any]]:
+        """Return the events that were written since this object last read the file."""
         with self._path.open("rb") as file:
             file.seek(self._offset)
             whole, end, _ = file.read().rpartition(b"\n")

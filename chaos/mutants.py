@@ -1,7 +1,7 @@
-"""Engines that are broken on purpose, each by one guard: whoever judges a run has to find every one of them out.
+"""Mutants: engines that each lack one guard. The checker has to report every one of them.
 
-A mutant replaces text of named statements in memory. The text is looked for each time: a statement that was rewritten
-fails here, and its mutant has to be aimed again.
+A mutant replaces text of named statements in memory. It raises `OutdatedMutant` if a statement was rewritten and no
+longer contains the text; then the mutant has to be adapted.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _HOLDER = r"\s+and coalesce\(g\.locked_by, ''\) = \$\d+(::text)?"
 _FENCE = r"g\.lease = o\.lease" + _HOLDER
 
 
-class Missed(AssertionError):
-    """The text that a mutant breaks is not in its statement any more."""
+class OutdatedMutant(AssertionError):
+    """A statement no longer contains the text that a mutant replaces."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """`replaced` are (statement, pattern, replacement); `schema` is what is taken out of the database with it."""
+    """`replaced` are (statement, pattern, replacement); `schema` are statements that drop a constraint or an index."""
 
     broken: str
     replaced: tuple[tuple[str, str, str], ...] = ()
@@ -30,14 +30,14 @@ class Mutant:
     worker: dict[str, object] = field(default_factory=dict)
 
     def apply(self, sql: Statements) -> Statements:
-        """The statements, broken."""
+        """Return the statements with the replacements."""
         changed = dict(sql)
         for name, pattern, replacement in self.replaced:
             if name not in changed:
-                raise Missed(f"there is no statement {name} any more: the mutant needs another place")
+                raise OutdatedMutant(f"there is no statement {name} any more: adapt the mutant")
             text, found = re.subn(pattern, lambda _, new=replacement: new, changed[name])
             if not found:
-                raise Missed(f"{name}.sql has no {pattern!r} any more: the mutant needs another place")
+                raise OutdatedMutant(f"{name}.sql has no {pattern!r} any more: adapt the mutant")
             changed[name] = text
         return changed
 
@@ -46,43 +46,43 @@ def _commits(pattern: str, replacement: str) -> tuple[tuple[str, str, str], ...]
     return tuple((name, pattern, replacement) for name in COMMITS)
 
 
-# Whoever lost a lease is not told: a zombie runs on to its commit.
-_DEAF = ("renew_leases", r"coalesce\([^)]*(\(\)[^)]*)*\) as lost", "false as lost")
+# A worker does not learn that it lost a lease: its step runs on to the commit.
+_LOSS_NOT_REPORTED = ("renew_leases", r"coalesce\([^)]*(\(\)[^)]*)*\) as lost", "false as lost")
 _TAKEN = r"g\.lease_expires_at <= case when \$2::text is null then kairos\.now\(\) else 'infinity' end"
 
 MUTANTS: dict[str, Mutant] = {
     "unfenced": Mutant(
-        "a commit names nothing but the job",
-        (*_commits(_FENCE, "true"), _DEAF),
+        "a commit checks only the id of the job",
+        (*_commits(_FENCE, "true"), _LOSS_NOT_REPORTED),
     ),
     "statusonly": Mutant(
-        "a commit asks only that the job is running, not whose run it is",
-        (*_commits(_FENCE, "g.status = 'executing'"), _DEAF),
+        "a commit checks that the job is running, but not the lease or its holder",
+        (*_commits(_FENCE, "g.status = 'executing'"), _LOSS_NOT_REPORTED),
     ),
     "noholder": Mutant(
-        "a commit names the lease and not its holder, though a crash may give a lease twice",
+        "a commit checks the lease but not its holder, though a crash of Postgres may give a lease twice",
         _commits(_HOLDER, ""),
     ),
     "noarb": Mutant(
-        "nobody locks a key, and no index refuses its second holder",
+        "keys are not locked, and no index refuses a second holder of a key",
         (("try_lock_keys", r"pg_try_advisory_xact_lock\(kairos\.key_lock\(key\)\)", "true"),),
         ("drop index kairos.gen_durable_key_holder",),
     ),
     "naivesig": Mutant(
-        "a park does not look again for what came while its step ran",
+        "a park does not recheck the inbox for signals that arrived while its step ran",
         (("recheck_inbox", r"g\.status = 'awaiting_signal'", "false"),),
     ),
     "greedy": Mutant(
-        "a step that takes one signal consumes all there are",
+        "a step that takes one signal consumes all in its inbox",
         (("park_jobs", r"s\.id = any \(\$\d+::bigint\[\]\) and ", ""),),
     ),
     "cron": Mutant(
-        "a tick has no identity",
+        "a tick is not unique",
         (("fire_ticks", r"on conflict do nothing", ""),),
         ("alter table kairos.ticks drop constraint ticks_pkey",),
     ),
     "ttl": Mutant(
-        "a TTL closes a microsecond early",
+        "a TTL ends a microsecond early",
         (
             (
                 "expire_jobs",
@@ -92,11 +92,11 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "ttl_late": Mutant(
-        "a job is picked at the very instant its TTL closes",
+        "a job is picked at the instant its TTL ends",
         (("pick_jobs", r"g\.expires_at > kairos\.now\(\)", "g.expires_at >= kairos.now()"),),
     ),
     "seq_cursor": Mutant(
-        "a stream goes on after the last number it saw, whoever has not committed a smaller one",
+        "a stream continues after the highest id it saw, though smaller ids may be committed later",
         (
             (
                 "read_feed_watermark",
@@ -111,17 +111,17 @@ MUTANTS: dict[str, Mutant] = {
             (
                 "insert_alike_jobs",
                 r"(?m)^from time t$",
-                "from (select set_config('synchronous_commit', 'off', true)) as hasty, time t",
+                "from (select set_config('synchronous_commit', 'off', true)) as unsynced, time t",
             ),
         ),
     ),
     "notify_only": Mutant(
-        "a worker looks only when it is notified",
+        "a worker picks only after a notification",
         (("next_due", r"kairos\.until\(due\.eligible_at\) as wait", "null::interval as wait"),),
         worker={"poll": 3600.0},
     ),
     "local_clock": Mutant(
-        "a worker believes its own clock, which is an hour fast",
+        "a worker uses its own clock, which is an hour fast",
         (
             (
                 "pick_jobs",
@@ -131,7 +131,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "reap_no_attempt_bump": Mutant(
-        "a job that is lost is put back as if nothing had happened",
+        "a reap does not count the lost attempt",
         (
             (
                 "reap_jobs",
@@ -141,7 +141,7 @@ MUTANTS: dict[str, Mutant] = {
         ),
     ),
     "greedy_reaper": Mutant(
-        "the reaper takes the jobs of workers that are alive and well",
+        "the reaper takes jobs whose lease has not expired",
         (("reap_jobs", _TAKEN, "true"),),
     ),
 }

@@ -1,7 +1,7 @@
-"""The faults, aimed: a worker is hit while it is inside a step or a transaction, where it hurts.
+"""The nemesis injects faults, and those of workers while they are inside a step or a transaction.
 
-Random faults miss real bugs. Each fault answers whether it happened; what was done is counted, and a run that did too
-little of something proves nothing.
+Faults at random moments miss bugs. Each fault returns whether it happened; those that did are counted, since a run with
+too few of them proves nothing.
 """
 
 from __future__ import annotations
@@ -23,25 +23,30 @@ from chaos.failpoints import TRANSACTIONS, arm, disarm
 from chaos.journal import Journal
 from chaos.processes import Forked
 
-# How many steps must end before the next fault of a worker, and of all else; and how many seconds they are given.
-_FEW, _SOME, _RECOVERY = 8, 20, 15.0
-# Seconds after which a step that has begun is surely inside, and after which it may have failed without a word.
-_IN_A_STEP, _FORGOTTEN = 0.04, 3.0
+# How many steps must end after a fault of a worker, and after another fault, before the next fault; and for how many
+# seconds the nemesis waits for them.
+_AFTER_WORKER, _AFTER_OTHER, _RECOVERY = 8, 20, 15.0
+# Seconds after its begin in which a step counts as running: before, its lane may not be inside it; after, it may have
+# failed without an event.
+_RUNNING_AFTER, _RUNNING_UNTIL = 0.04, 3.0
 
-_LEAVES_WITHIN = 30.0  # seconds after SIGTERM
+_STOPS_WITHIN = 30.0  # seconds after SIGTERM
 
 Fault = Callable[[], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
-class OpenStep:
+class RunningStep:
     worker: Forked
     job: int
     lease: int
 
 
 class Nemesis:
-    """Keeps `workers` full and breaks them, and what they stand on, one after the other."""
+    """Starts and replaces the workers, and injects faults into them and what they depend on, one after the other.
+
+    `start_worker(release)` starts a process; `others` are the faults that do not concern workers.
+    """
 
     def __init__(
         self,
@@ -49,86 +54,86 @@ class Nemesis:
         journal: Journal,
         dice: random.Random,
         lease: float,
-        hire: Callable[[int], Forked],
+        start_worker: Callable[[int], Forked],
         others: Mapping[str, Fault],
     ) -> None:
         self._folder = folder
         self._journal = journal
-        self._eyes = Journal(folder / "journal")
+        self._reader = Journal(folder / "journal")
         self._dice = dice
         self._lease = lease
-        self._hire = hire
+        self._start_worker = start_worker
         self._begun: dict[Any, dict[str, Any]] = {}
         self._frozen: dict[int, str] = {}
         self._dead: set[int] = set()
-        self._newest: dict[int, int] = {}  # the last lease under which each job was begun
+        self._newest: dict[int, int] = {}  # the last lease with which each job was begun
         self._ended = 0
-        self.slowest: Counter[str] = Counter()  # milliseconds until work went on after each fault
+        self.slowest: Counter[str] = Counter()  # the longest recovery after each fault, in milliseconds
         self.workers: list[Forked] = []
         self._release: dict[int, int] = {}  # of each worker, by its process
-        self.did: Counter[str] = Counter()
-        self.now = "hiring"
-        self.over = False  # after the faults that are under way there are no others
+        self.counts: Counter[str] = Counter()
+        self.now = "starting"
+        self.stopped = False  # no new fault begins
         self.releases = [program.OLD, program.NEW, program.NEW]
-        self.of_workers: dict[str, Fault] = {
+        self.worker_faults: dict[str, Fault] = {
             "kill": self._kill,
             "lost machine": self._lose_machine,
             "freeze": self._freeze,
-            "unkeep": self._unkeep,
+            "kill keeper": self._kill_keeper,
             "deploy": self._deploy,
-            **{name: self._freezer(place) for name, place in TRANSACTIONS.items()},
+            **{name: self._freezer(failpoint) for name, failpoint in TRANSACTIONS.items()},
         }
-        self.faults: dict[str, Fault] = {**self.of_workers, **others}
+        self.faults: dict[str, Fault] = {**self.worker_faults, **others}
 
     async def run(self, weights: Mapping[str, float], wanted: Mapping[str, int]) -> None:
-        """One fault after the other until `over`; every other time, one that there was too little of."""
-        while weights and not self.over:
+        """Inject one fault after the other until `stopped`; half of the time one that has happened too rarely."""
+        while weights and not self.stopped:
             await asyncio.sleep(self._dice.uniform(0.05, 0.3))
-            lacking = [name for name in weights if self.did[name] < wanted.get(name, 0)]
-            names = lacking if lacking and self._dice.random() < 0.5 else list(weights)
+            too_rare = [name for name in weights if self.counts[name] < wanted.get(name, 0)]
+            names = too_rare if too_rare and self._dice.random() < 0.5 else list(weights)
             (name,) = self._dice.choices(names, [weights[each] for each in names])
             self.now = name
             if await self.faults[name]():
-                self.did[name] += 1
+                self.counts[name] += 1
                 forgets = name in ("crash", "failover", "hung primary", "disk")
-                self._journal.tell("nemesis", did=name, forgets=forgets)
-                await self._goes_on(name)
+                self._journal.write("nemesis", fault=name, forgets=forgets)
+                await self._wait_for_progress(name)
 
-    async def tend(self) -> None:
-        """Replace whoever died, as whatever manages the processes does."""
+    async def replace_dead_workers(self) -> None:
+        """Replace workers that died, as a process manager does, until cancelled."""
         while True:
-            self.replace_the_dead()
+            self.replace_dead()
             await asyncio.sleep(0.1)
 
-    def replace_the_dead(self) -> None:
-        for place, worker in enumerate(self.workers):
+    def replace_dead(self) -> None:
+        for slot, worker in enumerate(self.workers):
             if worker.code is not None:
-                self.did[f"worker ended with {worker.code}"] += 1
-                self._look()
+                self.counts[f"worker ended with {worker.code}"] += 1
+                self._read_journal()
                 if worker.pid not in self._dead:
-                    self._journal.tell("dies", pid=worker.pid, wall=0.0)  # by itself, nobody knows when
-                self.hire(place, self._dice.choice(self.releases))
+                    self._journal.write("dies", pid=worker.pid, wall=0.0)  # by itself, at an unknown time
+                self.put_worker(slot, self._dice.choice(self.releases))
 
-    def hire(self, place: int, release: int) -> None:
-        """Put a new worker into a place: the one that had it has left or is dead."""
-        worker = self._hire(release)
+    def put_worker(self, slot: int, release: int) -> None:
+        """Start a worker and put it into a slot of `workers` whose worker has ended."""
+        worker = self._start_worker(release)
         self._release[worker.pid] = release
-        self.workers[place : place + 1] = [worker]
+        self.workers[slot : slot + 1] = [worker]
 
     async def finish_deploy(self) -> None:
-        """Replace the workers of the old release: they know nothing of what only the new one can run."""
+        """Replace the workers of the old release, which do not know every action version."""
         self.releases = [program.NEW]
         old = [worker for worker in self.workers if self._release[worker.pid] == program.OLD]
         for worker in old:
             worker.signal(signal.SIGTERM)
-        deadline = time.monotonic() + _LEAVES_WITHIN
+        deadline = time.monotonic() + _STOPS_WITHIN
         while any(worker.code is None for worker in old) and time.monotonic() < deadline:
             await asyncio.sleep(0.05)
         for worker in old:
             if worker.code is None:
-                self.did["worker did not leave"] += 1
+                self.counts["worker did not stop"] += 1
                 worker.kill()
-        self.replace_the_dead()
+        self.replace_dead()
 
     def wake_all(self) -> None:
         for worker in self.workers:
@@ -136,19 +141,19 @@ class Nemesis:
                 worker.signal(signal.SIGCONT)
 
     async def _kill(self) -> bool:
-        steps = await self._open_steps()
+        steps = await self._running_steps()
         for step in steps[:1]:
-            self._journal.tell("dies", pid=step.worker.pid, keeper=True)
+            self._journal.write("dies", pid=step.worker.pid, keeper=True)
             step.worker.kill()
         return bool(steps)
 
     async def _lose_machine(self) -> bool:
-        """The worker and its keeper end at once: nobody hands its jobs back, and their leases run out."""
-        steps = await self._open_steps()
+        """Kill the worker and its keeper: its jobs are not handed back, and their leases expire."""
+        steps = await self._running_steps()
         for step in steps[:1]:
             worker = step.worker
-            self._journal.tell("dies", pid=worker.pid, keeper=False)
-            worker.signal(signal.SIGSTOP)  # or it would start another keeper
+            self._journal.write("dies", pid=worker.pid, keeper=False)
+            worker.signal(signal.SIGSTOP)  # so that it does not start another keeper
             for keeper in worker.keepers():
                 with suppress(ProcessLookupError):
                     os.kill(keeper, signal.SIGKILL)
@@ -156,37 +161,37 @@ class Nemesis:
         return bool(steps)
 
     async def _freeze(self) -> bool:
-        """Until another worker is inside the same step, mostly: a zombie must wake up to find its place taken."""
-        steps = await self._open_steps()
+        """Freeze workers, mostly until another worker runs the same step, so that a zombie commits after it."""
+        steps = await self._running_steps()
         victims = {step.worker.pid: step for step in steps[: len(self.workers) - 1]}
         for step in victims.values():
             step.worker.signal(signal.SIGSTOP)
         if victims and self._dice.random() < 0.7:
-            await self._taken_over(list(victims.values()))
+            await self._wait_for_takeover(list(victims.values()))
         elif victims:
             await asyncio.sleep(self._lease * self._dice.uniform(0.5, 2.5))
         for step in victims.values():
             step.worker.signal(signal.SIGCONT)
         return bool(victims)
 
-    async def _taken_over(self, steps: list[OpenStep]) -> None:
+    async def _wait_for_takeover(self, steps: list[RunningStep]) -> None:
         deadline = time.monotonic() + 3 * self._lease
         jobs = {step.job: step.lease for step in steps}
         while time.monotonic() < deadline:
-            self._look()
+            self._read_journal()
             if any(self._newest[job] > lease for job, lease in jobs.items()):
                 return
             await asyncio.sleep(0.02)
 
-    def _freezer(self, place: str) -> Fault:
-        """A worker that stops itself inside a transaction of its own, for longer than a lease."""
+    def _freezer(self, failpoint: str) -> Fault:
+        """Return the fault of a worker that stops inside a transaction for longer than a lease."""
 
         async def freeze() -> bool:
-            arm(self._folder, place)
-            victim = await self._first_frozen(place, within=3 * self._lease)
+            arm(self._folder, failpoint)
+            victim = await self._first_frozen(failpoint, within=3 * self._lease)
             if victim is None:
-                disarm(self._folder, place)
-                victim = await self._first_frozen(place, within=0.2)
+                disarm(self._folder, failpoint)
+                victim = await self._first_frozen(failpoint, within=0.2)
             if victim is None:
                 return False
             await asyncio.sleep(self._lease * self._dice.uniform(1.1, 2.5))
@@ -196,19 +201,19 @@ class Nemesis:
 
         return freeze
 
-    async def _first_frozen(self, place: str, within: float) -> int | None:
+    async def _first_frozen(self, failpoint: str, within: float) -> int | None:
         deadline = time.monotonic() + within
         while time.monotonic() < deadline:
-            self._look()
+            self._read_journal()
             for pid, at in list(self._frozen.items()):
-                if at == place:
+                if at == failpoint:
                     del self._frozen[pid]
                     return pid
             await asyncio.sleep(0.02)
         return None
 
-    async def _unkeep(self) -> bool:
-        """Without its keeper a worker must find itself another one before its leases run out."""
+    async def _kill_keeper(self) -> bool:
+        """Kill a keeper: its worker must start another one before the leases expire."""
         keepers = [keeper for worker in self.workers for keeper in worker.keepers()]
         if not keepers:
             return False
@@ -217,36 +222,36 @@ class Nemesis:
         return True
 
     async def _deploy(self) -> bool:
-        """A worker of one release leaves in good order, and one of the other takes its place."""
-        place = self._dice.randrange(len(self.workers))
-        leaver = self.workers[place]
-        leaver.signal(signal.SIGTERM)
+        """Stop a worker gracefully, and start one of the other release in its slot."""
+        slot = self._dice.randrange(len(self.workers))
+        leaving = self.workers[slot]
+        leaving.signal(signal.SIGTERM)
         deadline = time.monotonic() + 10
-        while leaver.code is None and time.monotonic() < deadline:
+        while leaving.code is None and time.monotonic() < deadline:
             await asyncio.sleep(0.02)
-        if leaver.code is None:
+        if leaving.code is None:
             return False
-        self.did[f"release {1 + self.did['deploy'] % 2} came"] += 1
-        self.hire(place, 1 + self.did["deploy"] % 2)
+        self.counts[f"release {1 + self.counts['deploy'] % 2} started"] += 1
+        self.put_worker(slot, 1 + self.counts["deploy"] % 2)
         return True
 
-    async def _goes_on(self, fault: str) -> None:
-        """Let the work go on before the next fault, for a while: an engine that never runs breaks no promise."""
+    async def _wait_for_progress(self, fault: str) -> None:
+        """Wait until some steps have ended before the next fault: an engine that never runs breaks no rule."""
         began = time.monotonic()
-        self._look()
+        self._read_journal()
         before = self._ended
         while (
-            self._ended < before + (_FEW if fault in self.of_workers else _SOME)
+            self._ended < before + (_AFTER_WORKER if fault in self.worker_faults else _AFTER_OTHER)
             and time.monotonic() < began + _RECOVERY
-            and not self.over
+            and not self.stopped
         ):
             await asyncio.sleep(0.05)
-            self._look()
+            self._read_journal()
         self.slowest[fault] = max(self.slowest[fault], int(1000 * (time.monotonic() - began)))
 
-    def _look(self) -> None:
-        """Read what is new in the journal, once."""
-        for event in self._eyes.news():
+    def _read_journal(self) -> None:
+        """Update the state from the new events of the journal."""
+        for event in self._reader.read_new():
             key = (event["pid"], event.get("job"), event.get("lease"))
             if event["e"] == "begin":
                 self._begun[key] = event
@@ -259,21 +264,21 @@ class Nemesis:
             elif event["e"] == "frozen":
                 self._frozen[event["pid"]] = event["at"]
 
-    async def _open_steps(self) -> list[OpenStep]:
-        """Steps that have been open for a while, in any order; none if none can be found soon."""
+    async def _running_steps(self) -> list[RunningStep]:
+        """Return steps that are running, in random order; none if none is found soon."""
         for _ in range(20):
-            self._look()
+            self._read_journal()
             now = time.monotonic()
             self._begun = {
                 key: event
                 for key, event in self._begun.items()
-                if now - event["t"] < _FORGOTTEN and self._newest[event["job"]] == event["lease"]
+                if now - event["t"] < _RUNNING_UNTIL and self._newest[event["job"]] == event["lease"]
             }
             workers = {worker.pid: worker for worker in self.workers if worker.code is None}
             steps = [
-                OpenStep(workers[event["pid"]], event["job"], event["lease"])
+                RunningStep(workers[event["pid"]], event["job"], event["lease"])
                 for event in self._begun.values()
-                if event["pid"] in workers and now - event["t"] > _IN_A_STEP
+                if event["pid"] in workers and now - event["t"] > _RUNNING_AFTER
             ]
             if steps:
                 return self._dice.sample(steps, len(steps))

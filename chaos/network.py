@@ -1,4 +1,4 @@
-"""The way to Postgres: a proxy in front of each server, and a pooler where one is installed."""
+"""The network between workers and Postgres: a proxy for each server, and PgBouncer where it is installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.faults.proxy import Proxy
 
 from kairos.embedded.account import choose_account
 
-# What a session raises whose server or connection is broken; the last one after the server's farewell, until it closes.
+# What a session raises if its server or connection is broken.
 CONNECTION_LOST = (
     OSError,
     TimeoutError,
@@ -44,7 +44,7 @@ server_tls_sslmode = disable
 
 
 class Network:
-    """A proxy for each server, with an address that stays, and one that a pooler uses, which follows the primary."""
+    """A proxy with a fixed address for each server, and one for the pooler, which always leads to the primary."""
 
     def __init__(self, *urls: str) -> None:
         self.servers = [Proxy(url) for url in urls]
@@ -63,7 +63,7 @@ class Network:
             await proxy.__aexit__()
 
     def follow(self, primary: str, standby: str) -> None:
-        """After a failover: the primary has its address already; the other address is the new standby's."""
+        """After a failover, lead the pooler to the new primary, and the address of the old one to the new standby."""
         self.pooled.lead_to(primary)
         self.pooled.cut()
         for proxy in self.servers:
@@ -73,7 +73,7 @@ class Network:
 
     @property
     def url(self) -> str:
-        """Every server by its proxy; whoever connects looks for the primary."""
+        """The addresses of all servers; a client that connects looks for the primary."""
         hosts = ",".join("127.0.0.1" for _ in self.servers)
         ports = ",".join(str(proxy.port) for proxy in self.servers)
         where = f"host={hosts}&port={ports}&user={self.user}&sslmode=disable"
@@ -87,9 +87,9 @@ class Network:
         for proxy in self.proxies:
             proxy.blackhole = on
         if not on:
-            self.cut()  # what was swallowed does not come back
+            self.cut()  # the dropped bytes are lost, so these connections cannot go on
 
-    def deafen(self, on: bool) -> None:
+    def drop_notifications(self, on: bool) -> None:
         for proxy in self.proxies:
             proxy.deaf = on
 

@@ -1,4 +1,4 @@
-"""The Postgres of a run: a primary and a synchronous standby that can be crashed, filled, frozen and promoted."""
+"""The Postgres of a run: a primary and a synchronous standby that can be crashed, filled up, frozen and promoted."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SETTINGS = {
     "wal_keep_size": "512MB",
     "hot_standby": "on",
     "max_connections": "300",
-    # A server that comes back after a crash asks for the same standby again.
+    # The standby notices a crash of the primary within this time.
     "wal_receiver_timeout": "5s",
-    # Without this it would come back 5 seconds after each crash, and all commits would wait for it.
+    # By default the standby reconnects after 5 seconds, and all commits would wait for it.
     "wal_retrieve_retry_interval": "500ms",
 }
-_ROOM = 4 << 30  # bytes of the small file system, of which nothing is used until it is written
+_ROOM = 4 << 30  # bytes of the file system of a server; it is in memory, and uses only what is written
 
 
 class Cluster:
-    """Every call blocks: use a thread. `primary` and `standby` change places at a failover."""
+    """The servers of a run. Every method blocks: call it in a thread. A failover changes `primary` and `standby`."""
 
     def __init__(self, folder: Path, *, standby: bool) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="kairos-chaos-", dir=_data_root()))
@@ -46,7 +46,7 @@ class Cluster:
         self._hanging: Server | None = None  # the primary before the last failover
 
     def start(self) -> None:
-        self.primary = Server(self._place(), settings=SETTINGS)
+        self.primary = Server(self._new_folder(), settings=SETTINGS)
         self.primary.start()
         if self._wants_standby:
             self.add_standby()
@@ -55,13 +55,13 @@ class Cluster:
         for server in (self.primary, self.standby, self._hanging):
             if server is not None:
                 self.kill(server)
-                with suppress(Exception):  # what is left is in a folder that is removed
+                with suppress(Exception):  # its folder is removed anyway
                     server.stop()
         for disk in self._disks:
             subprocess.run(["umount", "--lazy", str(disk)], check=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    # What can happen to it
+    # Faults
 
     def crash(self) -> None:
         """Kill the postmaster and everything under it, and start it again."""
@@ -69,7 +69,7 @@ class Cluster:
         self.primary.start()
 
     def promote(self, *, hang: bool) -> None:
-        """The standby becomes the primary; the old one is killed, or hangs until `bury`."""
+        """Promote the standby; the old primary is killed, or hangs until `kill_hung_primary`."""
         assert self.standby is not None
         old, self.primary = self.primary, self.standby
         for pid in processes(old):
@@ -77,30 +77,32 @@ class Cluster:
         if not hang:
             self.kill(old)
         promoted, self.standby = self.standby, None
-        for pid in processes(promoted):  # one that does not answer cannot end in good order
+        for pid in processes(
+            promoted
+        ):  # a receiver that is stopped would never end, and the promotion would wait for it
             if "walreceiver" in title(pid):
                 _signal(pid, signal.SIGKILL if _is_stopped(pid) else 0)
         self._hanging = old
-        # Nothing waits for a standby until there is one again; no failover happens in between.
-        _insist(self.primary, "select pg_promote(true, 60)")
+        # Commits wait for no standby until there is a new one; no failover happens in between.
+        _execute_until_accepted(self.primary, "select pg_promote(true, 60)")
         execute(self.primary, "alter system set synchronous_standby_names = ''", "select pg_reload_conf()")
 
-    def bury(self) -> None:
-        """Kill the primary that hangs: it must never answer again."""
+    def kill_hung_primary(self) -> None:
+        """Kill the old primary that hangs: it must not answer any more."""
         if self._hanging is not None:
             self.kill(self._hanging)
 
     def add_standby(self) -> None:
-        """A copy of the primary that follows it, and that every commit waits for from now on."""
-        place = self._place()
+        """Copy the primary to a new synchronous standby."""
+        folder = self._new_folder()
         account = choose_account()
-        shutil.chown(place, account.uid, account.gid)
+        shutil.chown(folder, account.uid, account.gid)
         where = parse_qs(urlsplit(self.primary.url()).query)
         program = find_binaries() / "pg_basebackup"
         copy = [str(program), "-h", where["host"][0], "-p", where["port"][0], "-U", "kairos"]
-        copy += ["-D", str(place / "postgres"), "-X", "stream", "-R", "--checkpoint=fast", "--no-sync"]
+        copy += ["-D", str(folder / "postgres"), "-X", "stream", "-R", "--checkpoint=fast", "--no-sync"]
         subprocess.run([*account.prefix, *copy], check=True, capture_output=True, timeout=120)
-        self.standby = Server(place, settings=SETTINGS)
+        self.standby = Server(folder, settings=SETTINGS)
         self.standby.start()
         deadline = time.monotonic() + 30
         streaming = "select count(*) from pg_stat_replication where state = 'streaming'"
@@ -112,7 +114,7 @@ class Cluster:
 
     @contextmanager
     def standby_behind(self) -> Iterator[None]:
-        """The standby receives nothing: what is acknowledged meanwhile is on the primary alone, if nothing waits."""
+        """Stop the replication: commits that do not wait for the standby are only on the primary."""
         assert self.standby is not None
         receivers = [pid for pid in processes(self.standby) if "walreceiver" in title(pid)]
         for pid in receivers:
@@ -124,7 +126,7 @@ class Cluster:
                 _signal(pid, signal.SIGKILL)
 
     def fill_disk(self, full: bool) -> bool:
-        """Leave no room on the primary's disk, or all of it again; answers whether there is such a disk."""
+        """Fill the disk of the primary, or give it its room again; return whether it has a disk of its own."""
         disk = self.primary.data
         if disk not in self._disks:
             return False
@@ -140,22 +142,22 @@ class Cluster:
                 _signal(pid, signal.SIGKILL)
             time.sleep(0.02)
 
-    def _place(self) -> Path:
+    def _new_folder(self) -> Path:
         self._made += 1
-        place = self._folder / str(self._made)
-        place.mkdir()
-        if _mount(place):
-            self._disks.add(place.resolve())
-        return place
+        folder = self._folder / str(self._made)
+        folder.mkdir()
+        if _mount(folder):
+            self._disks.add(folder.resolve())
+        return folder
 
     @property
     def has_disk(self) -> bool:
-        """Whether the primary has a file system of its own, which can be made too small."""
+        """Whether the primary has a file system of its own, which can be shrunk."""
         return self.primary.data in self._disks
 
 
 def processes(server: Server) -> list[int]:
-    """The postmaster and all of its children."""
+    """Return the process ids of the postmaster and its children."""
     home = str(server.data / "postgres")
     found = []
     for each in Path("/proc").glob("[0-9]*"):
@@ -178,14 +180,14 @@ def title(pid: int) -> str:
 
 
 def _data_root() -> Path | None:
-    """In memory where there is room: what is to survive here is `kill -9`, not a power cut."""
+    """Return a folder in memory if there is room: the data must survive `kill -9`, not a power cut."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > _ROOM else None
 
 
-def _mount(place: Path) -> bool:
-    """Give a folder a file system of its own that can be made too small; answers whether one can be mounted."""
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={_ROOM}", "tmpfs", str(place)]
+def _mount(folder: Path) -> bool:
+    """Mount a file system that can be shrunk; return whether that is allowed."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={_ROOM}", "tmpfs", str(folder)]
     found = shutil.which("mount") is not None
     return found and subprocess.run(mount, check=False, capture_output=True).returncode == 0
 
@@ -196,14 +198,14 @@ def _signal(pid: int, number: int) -> None:
 
 
 def execute(server: Server, *statements: str) -> None:
-    """Waiting for nobody, whatever the server is told to wait for."""
+    """Execute statements without waiting for a standby."""
     with psycopg.connect(server.url(), autocommit=True, options="-c synchronous_commit=local") as connection:
         for statement in statements:
             connection.execute(statement)
 
 
-def _insist(server: Server, sql: str) -> None:
-    """Until the server takes it: it may be recovering from the end of one of its processes."""
+def _execute_until_accepted(server: Server, sql: str) -> None:
+    """Execute a statement, again and again while the server is recovering."""
     deadline = time.monotonic() + 60
     while True:
         try:

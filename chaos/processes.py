@@ -1,4 +1,4 @@
-"""Processes to be killed: forked from one that has imported everything, so that a new one is there at once."""
+"""Worker processes, forked from a server process that has imported everything, so that they start at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _fork = multiprocessing.get_context("forkserver")
 
 
 def preload(*modules: str) -> None:
-    """What every process to come has imported already."""
+    """Import modules in the server process, before the first fork."""
     _fork.set_forkserver_preload(list(modules))
 
 
@@ -29,11 +29,11 @@ class Forked:
 
     @property
     def code(self) -> int | None:
-        """The exit code, once there is one."""
+        """The exit code; None while the process runs."""
         return self._process.exitcode
 
     def signal(self, number: int) -> None:
-        with suppress(ProcessLookupError):  # it may have died by itself
+        with suppress(ProcessLookupError):  # it has ended
             os.kill(self.pid, number)
 
     def kill(self) -> None:
@@ -41,7 +41,7 @@ class Forked:
         self._process.join()
 
     def keepers(self) -> list[int]:
-        """The keepers of this worker that are up: asleep in `select`, which is all that a keeper does."""
+        """Return the keepers of this worker that have started: they wait in `select`."""
         found = (pid for pid in _processes() if _parent(pid) == self.pid)
         return [
             pid for pid in found if "keeper.py" in _read(pid, "cmdline") and "poll" in _read(pid, "wchan")
@@ -49,7 +49,7 @@ class Forked:
 
 
 def end_keepers(mark: str) -> None:
-    """Kill the keepers whose environment has the mark: one that outlives its worker tries for long to hand back."""
+    """Kill the keepers whose environment has the mark: without a database they try for long to hand jobs back."""
     for pid in _processes():
         if "keeper.py" in _read(pid, "cmdline") and mark in _read(pid, "environ"):
             os.kill(pid, signal.SIGKILL)
@@ -63,7 +63,7 @@ def _read(pid: int, name: str) -> str:
     try:
         return Path(f"/proc/{pid}/{name}").read_text()
     except OSError:
-        return ""  # it is gone, or nobody's business
+        return ""  # it has ended, or belongs to another user
 
 
 def _parent(pid: int) -> int:

@@ -1,4 +1,4 @@
-"""The work that is done under faults: its machines, the worker that runs them, and the service in front of them."""
+"""The app under test: its machines, the worker process that runs them, and the process of the HTTP service."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kairos.operations.machines import register
 STEPS = 4
 CHILDREN = 3
 MARK = "CHAOS_FOLDER"
-OLD, NEW = 1, 2  # releases of the program; only the new one has the second version of `trek`
+OLD, NEW = 1, 2  # releases of the app; only the new one has version 2 of `trek`
 QUEUES: dict[str, int | None] = {"default": None, "limited": None}
 _RETRY = Backoff(attempts=100, base=0.05, cap=0.2)
 
@@ -36,22 +36,25 @@ def build(
     release: int = NEW,
     **connecting: Any,
 ) -> Kairos:
-    """The app of the workers, of the service and of their clients."""
+    """Return the app that workers, the service and clients use; `hit` is called at failpoints in steps."""
     app = Kairos(url, **connecting)
 
-    async def toil(ctx: Context, slow: float = 0.1) -> None:
-        """Mostly quick, and sometimes long enough to be aimed at: also when it is run again, so that they meet."""
+    async def work_a_while(ctx: Context, slow: float = 0.1) -> None:
+        """Sleep briefly, or with the probability `slow` so long that the nemesis can hit the step.
+
+        A repeated step sleeps as long as before, so that a zombie and its successor run at the same time.
+        """
         journal.step("begin", ctx, n=ctx.state.get("n"), key=ctx.state.get("key"))
         dice = random.Random(f"{ctx.id} {ctx.step} {ctx.state.get('n')}")
         await asyncio.sleep(dice.uniform(0.4, 0.9) if dice.random() < slow else dice.uniform(0, 0.01))
 
     @app.machine("walk", retry=_RETRY)
     class Walk:
-        """Steps 0, 1, 2 …, each committed once, each with one row of its own in the same commit."""
+        """Steps 0, 1, 2 …; every second one inserts a row in its own transaction."""
 
         @step
         async def work(self, ctx: Context) -> Any:
-            await toil(ctx)
+            await work_a_while(ctx)
             n = ctx.state["n"]
             ctx.log.info("a step", n=n)
             if n % 2:
@@ -63,18 +66,18 @@ def build(
 
     @app.machine("inbox", retry=_RETRY)
     class Inbox:
-        """Waits for as many signals as it was told, and ends with what they carried."""
+        """Awaits `wanted` signals, and ends with their numbers."""
 
         @step
         async def collect(self, ctx: Context) -> Any:
-            await toil(ctx, 0.05)
+            await work_a_while(ctx, 0.05)
             got = list(ctx.state["got"])
-            while letter := ctx.take("letter"):
-                got.append(letter.payload["number"])
+            while message := ctx.take("message"):
+                got.append(message.payload["number"])
             journal.step("end", ctx)
             if len(got) >= ctx.state["wanted"]:
                 return Done(got)
-            return Await("letter", state={**ctx.state, "got": got})
+            return Await("message", state={**ctx.state, "got": got})
 
     @app.job
     async def child(ctx: Context, number: int) -> int:
@@ -85,7 +88,7 @@ def build(
     class Family:
         @step(initial=True, to=["gather"])
         async def scatter(self, ctx: Context) -> Any:
-            await toil(ctx)
+            await work_a_while(ctx)
             ctx.spawn(*(child.call(number=n) for n in range(CHILDREN)), reply="done")
             journal.step("end", ctx)
             return Next("gather", {"got": []})
@@ -100,7 +103,7 @@ def build(
     @app.job
     async def poison(ctx: Context) -> None:
         journal.step("begin", ctx)
-        journal.tell("dies")
+        journal.write("dies")
         os.kill(os.getpid(), signal.SIGKILL)
 
     @app.job(retry=_RETRY)
@@ -111,7 +114,7 @@ def build(
 
         @app.machine("trek", version=version, retry=_RETRY)
         class Trek:
-            """An action that a release changes: a job ends on the version it began with."""
+            """An action with a version for each release: a job ends on the version it was enqueued with."""
 
             answer = version
 
@@ -131,7 +134,7 @@ def work(
     mutant: str | None,
     connecting: dict[str, Any],
 ) -> None:
-    """A worker, until it is told to stop or killed."""
+    """Run a worker until SIGTERM."""
 
     async def serve(stop: Stop, stack: AsyncExitStack, journal: Journal) -> None:
         failpoints = Failpoints(folder, journal)
@@ -140,14 +143,14 @@ def work(
         if mutant is not None:
             app.store.sql = MUTANTS[mutant].apply(dict(app.store.sql))
         worker = await stack.enter_async_context(app.worker(queues=QUEUES, **settings))
-        journal.tell("ready", worker=worker.name, release=release)
+        journal.write("ready", worker=worker.name, release=release)
         await stop.wait()
 
     _until_stopped(folder, serve)
 
 
-def answer(url: str, folder: Path, port: int, connecting: dict[str, Any] | None = None) -> None:
-    """The HTTP service, until it is told to stop or killed."""
+def serve_http(url: str, folder: Path, port: int, connecting: dict[str, Any] | None = None) -> None:
+    """Run the HTTP service until SIGTERM."""
 
     async def serve(stop: Stop, stack: AsyncExitStack, journal: Journal) -> None:
         app = await stack.enter_async_context(build(url, journal, **(connecting or {})))
@@ -157,7 +160,7 @@ def answer(url: str, folder: Path, port: int, connecting: dict[str, Any] | None 
         listening.bind(("127.0.0.1", port))
         listening.listen(100)
         await stack.enter_async_context(served(app, ServiceSettings(port=port), listening))
-        journal.tell("serving")
+        journal.write("serving")
         await stop.wait()
 
     _until_stopped(folder, serve)

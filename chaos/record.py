@@ -1,4 +1,4 @@
-"""Everything that is known of a run: the journal of those who took part, and the rows at its end."""
+"""The record of a run, which the checker reads: the journal, and the rows of the database at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TERMINAL = ("done", "failed", "cancelled", "expired")
 
 @dataclass
 class Record:
-    """The journal is what clients, steps and the nemesis told of themselves; the rest are rows of the database.
+    """The journal holds the events of clients, steps and the nemesis; the rest are rows of the database.
 
     `audit` is written by a trigger of the harness, in the transaction of each change of a job.
     """
@@ -28,7 +28,7 @@ class Record:
     history: list[Row] = field(default_factory=list)
     ledger: Row = field(default_factory=dict)
     server: Row = field(default_factory=dict)
-    said: str = ""  # what the workers and the service logged
+    log: str = ""  # the log of the workers and the service
     drained: bool = True
     steps: int = 4
     children: int = 3
@@ -45,5 +45,5 @@ class Record:
 
     @cached_property
     def names(self) -> dict[str, int]:
-        """The process of each worker, by the worker's name."""
+        """The process id of each worker, by the worker's name."""
         return {event["worker"]: event["pid"] for event in self.events("ready")}

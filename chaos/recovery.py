@@ -1,4 +1,4 @@
-"""How long the jobs of a worker that was killed stayed its own: until then nobody else can pick them."""
+"""Measure how long the jobs of a killed worker stay claimed: until then no other worker can pick them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from chaos.record import Record
 
-# The names in the report, by whether the worker's keeper survived it and could hand its jobs back.
+# The names in the report, by whether the keeper of the worker survived and could hand its jobs back.
 NAMES = {True: "a kill", False: "a lost machine"}
 
 
 def recoveries(record: Record) -> dict[bool, list[float]]:
-    """The seconds from each death to the hand-back or the reap of each of its jobs, by whether the keeper survived."""
+    """Return the seconds from each death to the hand-back or reap of each job, by whether the keeper survived."""
     deaths = {event["pid"]: event for event in record.events("dies") if "keeper" in event}
     taken = {(row["job"], row["tx"]) for row in record.history if row["verb"] in ("reap", "release")}
     found: dict[bool, list[float]] = {True: [], False: []}
@@ -25,7 +25,7 @@ def recoveries(record: Record) -> dict[bool, list[float]]:
 
 
 def figures(record: Record) -> Iterator[tuple[str, int]]:
-    """The median and the 95th percentile of each, in milliseconds."""
+    """Return the median and the 95th percentile of each, in milliseconds."""
     for keeper, seconds in recoveries(record).items():
         for name, share in (("p50", 0.5), ("p95", 0.95)):
             if seconds:

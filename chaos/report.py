@@ -1,4 +1,4 @@
-"""What came of a run: a verdict, and the same figures for people and for programs."""
+"""The report of a run: a verdict and counts, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass
 class Report:
-    """`missing` is what a run should have done to mean anything; `notes` say what was not possible here."""
+    """`missing` lists what happened too rarely; `notes` list the faults that are not possible here."""
 
     seed: int
     seconds: float
@@ -28,7 +28,7 @@ class Report:
         return {"VALID": 0, "INVALID": 1, "VACUOUS": 2}[self.verdict]
 
     def write(self, folder: Path) -> Path:
-        """`chaos-report.json` and `chaos-report.md`; answers the folder."""
+        """Write `chaos-report.json` and `chaos-report.md`; return the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         document = {
             "verdict": self.verdict,
@@ -44,14 +44,14 @@ class Report:
         return folder
 
     def lines(self) -> list[str]:
-        """The report as Markdown."""
+        """Return the report as Markdown."""
         lines = [f"# Chaos: {self.verdict}", "", f"Seed {self.seed}, {self.seconds:.0f} seconds.", ""]
-        for title, said in (
+        for title, sentences in (
             ("Violations", self.violations),
             ("Too little of", self.missing),
             ("Notes", self.notes),
         ):
-            if said:
-                lines += [f"## {title}", "", *(f"- {each}" for each in said[:100]), ""]
+            if sentences:
+                lines += [f"## {title}", "", *(f"- {each}" for each in sentences[:100]), ""]
         lines += ["## Counts", "", "| what | how often |", "|---|---|"]
         return lines + [f"| {name} | {n} |" for name, n in sorted(self.counts.items())]

@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="kairos cluster", description="Break a highly available Postgres under load, and measure."
     )
-    parser.add_argument("--only", default="", help=f"no other faults than these: {every}")
+    parser.add_argument("--only", default="", help=f"inject only these faults: {every}")
     parser.add_argument("--keep", action="store_true", help="keep the folder with the logs of every process")
     parser.add_argument("--report", action="store_true", help=f"write the tables into {report.PAGE.name}")
     given = parser.parse_args(arguments)
@@ -31,19 +31,21 @@ def main(arguments: list[str] | None = None) -> int:
     if (why := missing()) is not None:
         print(f"No cluster can be started here: {why}.", file=sys.stderr)
         return 69
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing is left behind
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # ends by an exception, so that everything is cleaned up
     results = try_faults([name for name in names if name in FAULTS], keep=given.keep)
     losses = measure_losses([name for name in names if name in LOSS], keep=given.keep)
     print("\n".join(report.lines(results, losses)))
     if given.report:
         report.write(results, losses)
-    violations = [said for result in results for said in result.violations]
-    for said in violations[:50]:
-        print(f"VIOLATION {said}")
+    violations = [sentence for result in results for sentence in result.violations]
+    for sentence in violations[:50]:
+        print(f"VIOLATION {sentence}")
     return 1 if violations else 0
 
 
-# With standbys that nothing waits for: how many seconds behind they are when the primary is killed.
+# With asynchronous standbys: how many seconds behind they are when the primary is killed.
 LOSS = {"asynchronous": 0.0, "asynchronous_behind": 2.0}
 
 
@@ -59,11 +61,11 @@ def try_faults(names: Sequence[str], *, keep: bool) -> list[Result]:
         return []
     with System(etcds=max(fault.etcds for fault in possible), keep=keep) as system:
         trials = Trials(system)
-        return [_told(trials.run(fault)) for fault in possible]
+        return [_print_result(trials.run(fault)) for fault in possible]
 
 
 def measure_losses(names: Sequence[str], *, keep: bool) -> list[loss.Loss]:
-    """Measure what is lost with asynchronous standbys, each on a system of its own: what is lost cannot be judged."""
+    """Measure what is lost with asynchronous standbys, each on a system of its own, without the checker."""
     found = []
     for name in names:
         with System(synchronous=False, keep=keep) as system:
@@ -71,7 +73,7 @@ def measure_losses(names: Sequence[str], *, keep: bool) -> list[loss.Loss]:
     return found
 
 
-def _told(result: Result) -> Result:
+def _print_result(result: Result) -> Result:
     print(
         f"{result.title}: the cluster {result.cluster:.1f} s, workers {max(result.work.values()):.1f} s, "
         f"clients {max(result.accept.values()):.1f} s, {len(result.violations)} violations",

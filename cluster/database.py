@@ -1,4 +1,4 @@
-"""Three Postgres nodes under Patroni, and the etcd that they agree by."""
+"""Three Postgres nodes under Patroni, and the etcd nodes by which they agree on a primary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kairos.embedded.account import choose_account
 NODES = 3
 POSTGRES, REST, ETCD, PEERS = 5432, 8008, 2379, 2380
 DATABASE = "app"
-# Patroni's smallest documented ttl is 20: a shorter one keeps the runs short, and failovers as much.
+# Patroni's smallest documented ttl is 20: a shorter one keeps failovers, and so the runs, short.
 TIMES = {"ttl": 8, "loop_wait": 1, "retry_timeout": 3}
 _PARAMETERS = {
     "max_connections": 200,
@@ -34,7 +34,7 @@ _PARAMETERS = {
 
 
 class Database:
-    """The nodes and their etcd. `operator` is the host from which somebody looks after them."""
+    """The nodes and their etcd. `operator` is the host from which they are administered."""
 
     def __init__(self, network: Network, operator: Host, *, etcds: int = 1, synchronous: bool = True) -> None:
         self.operator = operator
@@ -46,7 +46,7 @@ class Database:
 
     @property
     def hosts_url(self) -> str:
-        """The URL that names every node; whoever connects looks for the primary."""
+        """The URL that names every node; a client that connects looks for the primary."""
         return f"postgresql://postgres@{','.join(node.address for node in self.nodes)}/{DATABASE}"
 
     def start(self) -> None:
@@ -92,7 +92,7 @@ class Database:
             "POST", leader, "/switchover", {"leader": leader.name, "candidate": standby.name}, timeout=60
         )
 
-    # What is known of it
+    # Its state
 
     def leader(self) -> Host | None:
         """Return the node that says it is the primary."""

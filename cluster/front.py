@@ -14,8 +14,8 @@ from kairos.embedded.account import choose_account
 PROXY, POOLER = 5000, 6432
 # A pooler in transaction mode takes no settings of a connection: they are the role's.
 ROLE = ("default_transaction_isolation = 'read committed'", "synchronous_commit = on", "jit = off")
-# A node is asked twice a second whether it is the primary. `shutdown-sessions` ends what is open to one that is not
-# any more: without it a connection to a partitioned node stays open for as long as its client waits.
+# HAProxy asks each node twice a second whether it is the primary. `shutdown-sessions` closes the connections to a node
+# that no longer is: without it a connection to a partitioned node stays open for as long as its client waits.
 _PROXY = """
 global
   maxconn 500

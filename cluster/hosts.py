@@ -2,7 +2,7 @@
 
 A namespace lives as long as a process of it. Each host has one process that only sleeps and holds the namespace, so
 that nothing is left of a network when its processes have ended. A host whose packets are dropped is like one whose
-cable is pulled: nobody is refused, and nobody is answered.
+cable is pulled: connections are neither refused nor answered.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Network:
 
 
 class Host:
-    """One host. Its processes are those in its namespace, whoever started them."""
+    """One host. Its processes are those in its namespace, no matter which process started them."""
 
     def __init__(self, name: str, address: str, folder: Path) -> None:
         self.name = name
@@ -135,7 +135,7 @@ class Host:
         return found
 
     def living(self) -> list[int]:
-        """Return the processes of this host, without those that have ended and that nobody has waited for."""
+        """Return the processes of this host, without zombies."""
         for each in self._started:
             each.poll()
         return self.processes()

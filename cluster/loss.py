@@ -1,4 +1,4 @@
-"""What a failover to an asynchronous standby loses: the limit that Postgres has, and so Kairos."""
+"""Measure how many acknowledged jobs a failover to an asynchronous standby loses: a limit of Postgres itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cluster.system import System
 
 @dataclass(frozen=True)
 class Loss:
-    """`acknowledged` counts the jobs of the seconds before the failover, `lost` those of them that are not there."""
+    """`acknowledged` counts the jobs of the seconds before the failover, `lost` those that are missing after it."""
 
     title: str
     acknowledged: int
@@ -20,7 +20,7 @@ class Loss:
 
 
 def measure(system: System, *, behind: float) -> Loss:
-    """Kill the primary while its standbys are so many seconds behind; count acknowledged jobs that are not there."""
+    """Kill the primary while its standbys are `behind` seconds behind; count the acknowledged jobs that are lost."""
     system.database.wait_until_healthy()
     system.go_on()
     began = time.monotonic()
@@ -38,9 +38,9 @@ def measure(system: System, *, behind: float) -> Loss:
         node.reconnect()
     undo()
     system.database.wait_until_healthy()
-    record = system.record(drained=system.come_to_rest())
+    record = system.record(drained=system.drain())
     there = {job["id"] for job in record.jobs}
-    told = [event for event in record.events("ack") if event["t"] < killed]
-    recent = [event for event in told if event["t"] >= began]
+    acknowledged = [event for event in record.events("ack") if event["t"] < killed]
+    recent = [event for event in acknowledged if event["t"] >= began]
     title = f"primary killed, {behind:.0f} s behind" if behind else "primary killed"
-    return Loss(title, len(recent), len([event for event in told if event["job"] not in there]))
+    return Loss(title, len(recent), len([event for event in acknowledged if event["job"] not in there]))

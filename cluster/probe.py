@@ -1,4 +1,4 @@
-"""An impartial client: it writes a row to each node again and again, and notes when one was committed.
+"""A client without Kairos: it writes a row to each node again and again, and records when one was committed.
 
 How long no write succeeds is the cluster's own pause: Patroni's failover, or a commit that waits for a lost standby.
 Kairos is measured against it.

@@ -1,7 +1,7 @@
 """The processes of Kairos: `python -m cluster.program <role> <JSON>` is a worker, the service or a client.
 
-A worker and the service are those of `chaos/program.py`. A client asks for jobs at a steady rate and writes down which
-were acknowledged; while the file `pause` is in the folder it asks for none.
+A worker and the service are those of `chaos/program.py`. A client enqueues jobs at a steady rate and records which were
+acknowledged; it pauses while the file `pause` is in the folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kairos.remote import KairosClient
 
 KEYS = (*(None for _ in range(16)), *(f"key-{n}" for n in range(8)))
 PAUSE = "pause"
-_MOST_ASKED = 200  # requests of one client that wait for their answers
+_MOST_WAITING = 200  # requests of one client that wait for their answers
 
 Ask = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
 
@@ -34,13 +34,13 @@ Ask = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
 def work(folder: str, url: str, connecting: dict[str, Any]) -> None:
     """A worker with the default settings, but for how many steps it runs at once."""
     if "FAKETIME" in os.environ:
-        # libfaketime shifts the end of a sleep too, although it is told to leave the monotonic clock alone.
+        # libfaketime shifts the end of a sleep too, although it is configured to leave the monotonic clock alone.
         time.sleep = lambda seconds: threading.Event().wait(seconds)  # type: ignore[assignment]
     program.work(url, Path(folder), {"concurrency": 8}, program.NEW, None, connecting)
 
 
 def serve(folder: str, url: str, connecting: dict[str, Any], port: int) -> None:
-    program.answer(url, Path(folder), port, connecting)
+    program.serve_http(url, Path(folder), port, connecting)
 
 
 def ask(folder: str, name: str, rate: float, url: str = "", service: str = "") -> None:
@@ -51,40 +51,42 @@ def ask(folder: str, name: str, rate: float, url: str = "", service: str = "") -
         async with AsyncExitStack() as stack:
             if service:
                 client = await stack.enter_async_context(KairosClient(service, timeout=10, tries=1))
-                await _steadily(
+                await _enqueue_steadily(
                     folder, name, rate, journal, lambda o, s: client.options(**o).enqueue("walk", **s)
                 )
             else:
                 app = await stack.enter_async_context(program.build(url, journal))
                 walk = app.action("walk")
-                await _steadily(folder, name, rate, journal, lambda o, s: walk.options(**o).enqueue(**s))
+                await _enqueue_steadily(
+                    folder, name, rate, journal, lambda o, s: walk.options(**o).enqueue(**s)
+                )
 
     asyncio.run(main())
 
 
-async def _steadily(folder: str, name: str, rate: float, journal: Journal, enqueue: Ask) -> None:
-    asked: set[asyncio.Task[None]] = set()
+async def _enqueue_steadily(folder: str, name: str, rate: float, journal: Journal, enqueue: Ask) -> None:
+    waiting: set[asyncio.Task[None]] = set()
 
     async def one(number: int) -> None:
         token, key = f"{name}-{number}", KEYS[number % len(KEYS)]
-        journal.tell("ask", token=token)
+        journal.write("ask", token=token)
         try:
             job = await enqueue({"tags": [token], "key": key}, {"n": 0, "key": key})
         except KairosError as error:
-            journal.tell("info", token=token, error=str(error))
+            journal.write("info", token=token, error=str(error))
         else:
-            journal.tell("ack", job=job.id, token=token, action="walk", key=key, client=name)
+            journal.write("ack", job=job.id, token=token, action="walk", key=key, client=name)
 
     began = time.monotonic()
     for number in count():
-        # By the clock: what was not asked for during a pause is not made up for.
+        # By the clock; requests that a pause left out are not made up for.
         began = max(began + 1 / rate, time.monotonic() - 1)
         await asyncio.sleep(max(0.0, began - time.monotonic()))
-        if (Path(folder) / PAUSE).exists() or len(asked) >= _MOST_ASKED:
+        if (Path(folder) / PAUSE).exists() or len(waiting) >= _MOST_WAITING:
             continue
         task = asyncio.create_task(one(number))
-        asked.add(task)
-        task.add_done_callback(asked.discard)
+        waiting.add(task)
+        task.add_done_callback(waiting.discard)
 
 
 if __name__ == "__main__":

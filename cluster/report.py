@@ -18,7 +18,7 @@ _BEGIN, _END = "<!-- measured by ./kairos cluster --report -->", "<!-- end of wh
 def lines(results: Sequence[Result], losses: Sequence[Loss]) -> list[str]:
     """Return the tables as Markdown."""
     cores = os.cpu_count() or 1
-    said = [
+    found = [
         f"Measured on {date.today():%d %B %Y}, everything on one machine with {cores} cores and, "
         f"with whatever else ran there, a load average of {os.getloadavg()[2]:.0f}. Seconds.",
         "",
@@ -28,12 +28,12 @@ def lines(results: Sequence[Result], losses: Sequence[Loss]) -> list[str]:
     ]
     for result in results:
         seconds = [result.cluster, *result.work.values(), *result.accept.values()]
-        told = f"{result.accepted} | {len(result.violations) or 'none'}"
-        said.append(f"| {result.title} | {' | '.join(f'{each:.1f}' for each in seconds)} | {told} |")
+        counts = f"{result.accepted} | {len(result.violations) or 'none'}"
+        found.append(f"| {result.title} | {' | '.join(f'{each:.1f}' for each in seconds)} | {counts} |")
     if losses:
-        said += ["", "| with asynchronous standbys | acknowledged before | lost |", "|---|---|---|"]
-        said += [f"| {loss.title} | {loss.acknowledged} | {loss.lost} |" for loss in losses]
-    return said
+        found += ["", "| with asynchronous standbys | acknowledged before | lost |", "|---|---|---|"]
+        found += [f"| {loss.title} | {loss.acknowledged} | {loss.lost} |" for loss in losses]
+    return found
 
 
 def write(results: Sequence[Result], losses: Sequence[Loss], page: Path = PAGE) -> None:

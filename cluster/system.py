@@ -122,7 +122,7 @@ class System:
             until(lambda: self.journal.events("ready", pid=pid), f"the worker of {way} does not start")
 
     def stop_worker(self, way: str) -> None:
-        """Ask a worker to leave, and wait until its host is empty."""
+        """Stop a worker, and wait until its host is empty."""
         host = self.worker_hosts[way]
         os.kill(self.workers[way][-1], signal.SIGTERM)
         until(lambda: not host.living(), f"the worker of {way} does not stop")
@@ -134,22 +134,24 @@ class System:
         def worked() -> bool:
             events = [event for event in self.journal.read() if event["t"] > moment]
             ended = {event["pid"] for event in events if event["e"] == "end"}
-            told = {event["client"] for event in events if event["e"] == "ack"}
-            return all(self.workers[way][-1] in ended and way in told for way in WAYS)
+            answered = {event["client"] for event in events if event["e"] == "ack"}
+            return all(self.workers[way][-1] in ended and way in answered for way in WAYS)
 
         until(worked, "work did not go on by every way")
 
-    def come_to_rest(self) -> bool:
-        """Let the clients ask for nothing more, and everything that they asked for end; False if it does not."""
+    def drain(self) -> bool:
+        """Pause the clients and wait until all requested jobs have ended; return False if they do not."""
         (self.folder / PAUSE).touch()
 
-        def at_rest() -> bool:
-            asked = {event["token"] for event in self.journal.events("ask")}
-            told = {event["token"] for event in self.journal.read() if event["e"] in ("ack", "info")}
-            return asked == told and self.on_primary(lambda connection: connection.fetchval(_LIVE)) == 0
+        def is_drained() -> bool:
+            requested = {event["token"] for event in self.journal.events("ask")}
+            answered = {event["token"] for event in self.journal.read() if event["e"] in ("ack", "info")}
+            return (
+                requested == answered and self.on_primary(lambda connection: connection.fetchval(_LIVE)) == 0
+            )
 
         try:
-            until(at_rest, "the work did not come to rest", 90)
+            until(is_drained, "not all jobs ended", 90)
         except TimeoutError:
             return False
         return True
@@ -159,7 +161,7 @@ class System:
         self.wait_for_work()
 
     def record(self, *, drained: bool) -> Record:
-        """Return what the checker judges; the clocks of processes may differ, so they are replaced by the machine's."""
+        """Return the record for the checker, with the times of the machine's clock: those of processes may differ."""
         found = self.on_primary(lambda connection: audit.read(connection, self.journal, drained=drained))
         offset = time.time() - time.monotonic()
         record: Record = found
@@ -197,7 +199,7 @@ class System:
 
 
 def until(is_so: Callable[[], Any], otherwise: str, seconds: float = 90) -> None:
-    """Wait for a state; past the deadline say what did not come."""
+    """Wait for a state; after the deadline raise `TimeoutError` with `otherwise`."""
     deadline = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > deadline:

@@ -14,7 +14,7 @@ from chaos.rules.steps import commits
 from cluster.faults import Fault
 from cluster.system import WAYS, System
 
-# Lost and ended twice; from nowhere; by the lifecycle; effects; keys; leases; at rest.
+# Accepted jobs; requested jobs; the lifecycle; steps and effects; keys; leases; drained: see chaos/checker.py.
 RULES = ("C1", "C2", "C3", "C4", "C5", "C8", "C9")
 _STEADY = 3.0  # seconds of work before the fault, and after it
 
@@ -55,8 +55,8 @@ class Trials:
         over = time.monotonic()
         undo()
         system.database.wait_until_healthy()
-        record = system.record(drained=system.come_to_rest())
-        violations = [said for said in check(record, RULES) if said not in self._known]
+        record = system.record(drained=system.drain())
+        violations = [sentence for sentence in check(record, RULES) if sentence not in self._known]
         self._known.update(violations)
         return self._measured(fault.title, began, over, record, violations)
 
@@ -70,9 +70,9 @@ class Trials:
             names = {name for name, pid in record.names.items() if pid in system.workers[way]}
             finished = [row["wall"] - offset for row in commits(record) if row["old_holder"] in names]
             result.work[way] = pause(finished, began, over)
-            told = [event["t"] for event in record.events("ack") if event["client"] == way]
-            result.accept[way] = pause(told, began, over)
-            result.accepted += len([moment for moment in told if began <= moment <= over])
+            acknowledged = [event["t"] for event in record.events("ack") if event["client"] == way]
+            result.accept[way] = pause(acknowledged, began, over)
+            result.accepted += len([moment for moment in acknowledged if began <= moment <= over])
         return result
 
 

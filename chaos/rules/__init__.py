@@ -1,1 +1,1 @@
-"""The rules of a run, each a function from the record to the sentences about what broke it."""
+"""The rules that the checker applies: each is a function that yields a sentence for each violation in a record."""

@@ -1,4 +1,4 @@
-"""C15, C16: no deadlock, no lock left behind, and no loop of a worker that died by itself."""
+"""C15, C16: no deadlock, no lock left behind, and no loop of a worker that died."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from chaos.record import Record
 
 
 def no_deadlock_and_no_lock_is_left(record: Record) -> Iterator[str]:
-    """C15: what Postgres says of itself after the run."""
+    """C15: Postgres reports no deadlock, no advisory lock and no open transaction of Kairos after the run."""
     if record.server.get("deadlocks"):
         yield f"Postgres broke {record.server['deadlocks']} deadlocks"
     if record.server.get("advisory"):
@@ -18,7 +18,7 @@ def no_deadlock_and_no_lock_is_left(record: Record) -> Iterator[str]:
 
 
 def no_loop_died(record: Record) -> Iterator[str]:
-    """C16: an invariant that does not hold ends the loop that finds it, and the log says so."""
+    """C16: the log has no failed assertion and no loop that died."""
     for words in ("a worker loop died", "AssertionError", "failed assertion"):
-        if times := record.said.count(words):
-            yield f"the log says {words!r} {times} times"
+        if times := record.log.count(words):
+            yield f"the log has {words!r} {times} times"

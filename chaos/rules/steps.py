@@ -1,4 +1,4 @@
-"""C4, C8, C11: each step is committed once, in order, by the one who holds its lease, and losses are counted."""
+"""C4, C8, C11: each step is committed once, in order, by the holder of its lease, and lost attempts are counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SLACK = 0.005
 
 
 def commits(record: Record) -> Iterator[Row]:
-    """The changes by which a step of a walk was committed: its number went up, or it ended."""
+    """Return the changes that committed a step of `walk`: its number rose, or the job ended."""
     for row in record.audit:
         ran = row["action"] == "walk" and row["old"] == "executing"
         if ran and (row["new_n"] > row["old_n"] or row["new"] == "done"):
@@ -20,9 +20,9 @@ def commits(record: Record) -> Iterator[Row]:
 
 
 def runs(record: Record) -> dict[tuple[int, int], list[tuple[Row, Row]]]:
-    """The begin and the end of every step that came to its end, by job and lease.
+    """Return the begin and end events of every step that ended, by job and lease.
 
-    A claim need not survive a crash of Postgres: then two workers have run under the same lease.
+    A crash of Postgres may forget a claim; then two workers have run with the same lease.
     """
     over = {(e["job"], e["lease"], e["pid"]): e for e in record.events("end")}
     found: dict[tuple[int, int], list[tuple[Row, Row]]] = defaultdict(list)
@@ -33,24 +33,24 @@ def runs(record: Record) -> dict[tuple[int, int], list[tuple[Row, Row]]]:
 
 
 def steps_are_committed_once_and_in_order(record: Record) -> Iterator[str]:
-    """C4: 0, 1, 2 …, each by the very holder and lease whose step began and ended before."""
+    """C4: steps are committed as 0, 1, 2 …, each by the holder and lease with which it began and ended."""
     ran = runs(record)
     made: dict[int, list[int]] = defaultdict(list)
     for row in commits(record):
         made[row["job"]].append(row["old_n"])
         under = f"job {row['job']} committed step {row['old_n']} under lease {row['old_lease']}"
-        told = ran.get((row["job"], row["old_lease"]), [])
-        if not told:
+        recorded = ran.get((row["job"], row["old_lease"]), [])
+        if not recorded:
             yield f"{under}, which never finished a step"
             continue
         holder = record.names.get(row["old_holder"])
-        by_holder = [end for begin, end in told if begin["pid"] == holder]
+        by_holder = [end for begin, end in recorded if begin["pid"] == holder]
         if not by_holder:
             yield f"{under} of {row['old_holder']}, who did not finish it"
         elif all(end["n"] != row["old_n"] for end in by_holder):
             yield f"{under}, which ran another step"
         elif all(end["wall"] > row["wall"] + SLACK for end in by_holder):
-            yield f"{under} before the step was over"
+            yield f"{under} before the step had ended"
     for job in record.jobs:
         if (
             job["action"] == "walk"
@@ -61,7 +61,7 @@ def steps_are_committed_once_and_in_order(record: Record) -> Iterator[str]:
 
 
 def effects_come_with_their_commit(record: Record) -> Iterator[str]:
-    """C4: what a step wrote in its transaction is there once if it was committed, and not at all if not."""
+    """C4: the row that a step wrote in its transaction exists once if the step was committed, else not."""
     wanted = Counter((row["job"], row["old_n"]) for row in commits(record) if row["old_n"] % 2)
     found = Counter((row["job"], row["n"]) for row in record.effects)
     for job, n in (wanted | found) - (wanted & found):
@@ -69,7 +69,7 @@ def effects_come_with_their_commit(record: Record) -> Iterator[str]:
 
 
 def leases_only_rise(record: Record) -> Iterator[str]:
-    """C8: each claim has a token of its own."""
+    """C8: the lease of a job never falls, and each claim raises it."""
     last: dict[int, int] = {}
     for row in record.audit:
         before = last.get(row["job"], 0)
@@ -79,8 +79,8 @@ def leases_only_rise(record: Record) -> Iterator[str]:
         last[row["job"]] = row["new_lease"]
 
 
-def only_the_lost_are_reaped(record: Record) -> Iterator[str]:
-    """C8: a job is taken from its worker when its lease is over or its worker is dead, and not before."""
+def only_lost_jobs_are_reaped(record: Record) -> Iterator[str]:
+    """C8: a job is reaped only after its lease has expired or its worker has died."""
     died = {event["pid"]: event["wall"] for event in record.events("dies")}
     reaped = {(row["job"], row["tx"]) for row in record.history if row["verb"] == "reap"}
     for row in record.audit:
@@ -94,9 +94,9 @@ def only_the_lost_are_reaped(record: Record) -> Iterator[str]:
 
 
 def attempts_are_bounded(record: Record) -> Iterator[str]:
-    """C11: a job that kills its worker starts no more often than it may, and then fails as that.
+    """C11: a job that kills its worker starts at most `max_reaps` + 1 times, and then fails with WORKER_LOST.
 
-    A claim that a crash of Postgres forgot was begun and is not counted.
+    A crash of Postgres may forget one claim more each time.
     """
     crashes = len([event for event in record.events("nemesis") if event.get("forgets")])
     begun = Counter(event["job"] for event in record.events("begin"))
@@ -105,6 +105,6 @@ def attempts_are_bounded(record: Record) -> Iterator[str]:
             continue
         most = job["max_reaps"] + 1 + crashes
         if begun[job["id"]] > most:
-            yield f"poison {job['id']} was begun {begun[job['id']]} times, and may be {most} times"
+            yield f"poison {job['id']} was begun {begun[job['id']]} times, at most {most} are allowed"
         if job["status"] == "failed" and job["error_code"] != "WORKER_LOST":
             yield f"poison {job['id']} failed as {job['error_code']}"

@@ -47,27 +47,27 @@ class Script:
         """A job, acknowledged."""
         self._asked += 1
         token = f"ask-{self._asked}"
-        self.journal.tell("ask", token=token)
+        self.journal.write("ask", token=token)
         job = await self.rig.ask(
             operations.enqueue(call(action=action, state='{"n": 0}', tags=(token,), **options))
         )
-        self.journal.tell("ack", job=job.id, token=token)
+        self.journal.write("ack", job=job.id, token=token)
         return int(job.id)
 
     async def pick(self, worker: str) -> list[Claim]:
         """What the worker claims, and begins at once."""
         if worker not in self.hands:
             self.hands[worker] = self.rig.worker(worker)
-            self.journal.tell("ready", worker=worker, pid=len(self.hands))
+            self.journal.write("ready", worker=worker, pid=len(self.hands))
         claims = await self.hands[worker].pick()
         for claim in claims:
-            self._tell("begin", worker, claim)
+            self._write("begin", worker, claim)
         return claims
 
     async def finish(self, worker: str, *claims: Claim, result: str | None = None) -> None:
         await asyncio.sleep(4 * SLACK)  # so that its end is surely after what was committed before it
         for claim in claims:
-            self._tell("end", worker, claim)
+            self._write("end", worker, claim)
         await self.hands[worker].commit(*(done(claim, result) for claim in claims))
 
     async def lose(self, job: int) -> None:
@@ -76,12 +76,12 @@ class Script:
         await self.rig.sweep()
 
     async def send(self, job: int, number: int) -> None:
-        await self.rig.ask(operations.signal(job, "letter", {"number": number}))
-        self.journal.tell("sent", job=job, number=number)
+        await self.rig.ask(operations.signal(job, "message", {"number": number}))
+        self.journal.write("sent", job=job, number=number)
 
-    def _tell(self, event: str, worker: str, claim: Claim) -> None:
+    def _write(self, event: str, worker: str, claim: Claim) -> None:
         pid = list(self.hands).index(worker) + 1
-        self.journal.tell(event, job=claim.id, lease=claim.lease, n=0, pid=pid)
+        self.journal.write(event, job=claim.id, lease=claim.lease, n=0, pid=pid)
 
 
 async def zombie(s: Script) -> None:
@@ -104,20 +104,20 @@ async def lease_given_twice(s: Script) -> None:
     await s.finish("w2", *second)
 
 
-async def letter_while_it_runs(s: Script) -> None:
+async def signal_while_it_runs(s: Script) -> None:
     job = await s.accept("inbox")
     (claim,) = await s.pick("w1")
     await s.send(job, 7)
-    await s.hands["w1"].commit(park(claim, "letter"))
+    await s.hands["w1"].commit(park(claim, "message"))
     await s.finish("w1", *await s.pick("w1"), result="[7]")
 
 
-async def second_letter_while_the_first_is_taken(s: Script) -> None:
+async def second_signal_while_the_first_is_taken(s: Script) -> None:
     job = await s.accept("inbox")
     await s.send(job, 1)
     (claim,) = await s.pick("w1")
     await s.send(job, 2)
-    parked = park(claim, "letter")
+    parked = park(claim, "message")
     parked.consumed = [signal.id for signal in claim.inbox]
     await s.hands["w1"].commit(parked)
     await s.finish("w1", *await s.pick("w1"), result="[1, 2]")
@@ -161,7 +161,7 @@ async def change_that_becomes_visible_late(s: Script) -> None:
         (row,) = await s.rig.run("read_feed_watermark")
         mark.add(row["last"], frozenset(row["writers"]))
         for change in await s.rig.run("read_feed", cursor, mark.decided, 100):
-            s.journal.tell("heard", reader="r", cursor=change["id"])
+            s.journal.write("received", reader="r", cursor=change["id"])
             cursor = change["id"]
 
     await s.app.cancel(await s.accept())

@@ -1,4 +1,4 @@
-"""The chaos runner in small: a sound engine survives it, a broken one does not, and each run ends with a verdict."""
+"""Short chaos runs: a correct engine passes, a broken one does not, and each run ends with a verdict."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ async def test_workers_killed_and_frozen_inside_their_steps_break_no_promise(dat
     counts = report.counts
     # It has to have been in danger.
     assert counts["kill"] + counts["freeze"] >= 1 and counts["jobs done"] >= 10
-    assert counts["asked over HTTP"] and counts["ticks fired"]
+    assert counts["requested over HTTP"] and counts["ticks fired"]
     assert counts["workers alive at the end"] == harness.WORKERS
 
 
 async def test_a_lost_acknowledged_enqueue_is_a_verdict_and_no_hang(database, tmp_path, monkeypatch):
     """Jobs that were acknowledged vanish under the clients that still send them signals."""
-    monkeypatch.setattr(harness, "PEACE", 5.0)
+    monkeypatch.setattr(harness, "STUCK_AFTER", 5.0)
     monkeypatch.setattr(load, "ACKNOWLEDGED_WITHIN", 5.0)
-    answered = load.Clients.ask
+    answered = load.Clients.enqueue
 
-    async def told_and_forgotten(self, action, state, **options):
+    async def acknowledged_and_lost(self, action, state, **options):
         job = await answered(self, action, state, **options)
         if job is None or action != "inbox":
             return job
-        self._journal.tell("ack", job=job + 1_000_000, token="lost", action=action)
+        self._journal.write("ack", job=job + 1_000_000, token="lost", action=action)
         return job + 1_000_000
 
-    monkeypatch.setattr(load.Clients, "ask", told_and_forgotten)
+    monkeypatch.setattr(load.Clients, "enqueue", acknowledged_and_lost)
     report = await run(database, tmp_path, seconds=2, seed=1, faults={}, http=False)
     assert report.verdict == "INVALID"
-    assert any("was accepted and is not there" in said for said in report.violations)
-    # The jobs that the letters were meant for never end: that is said, too, after a bounded wait.
+    assert any("was accepted and does not exist" in said for said in report.violations)
+    # The jobs that the signals were meant for never end: that is reported too, after a bounded wait.
     assert any(said.startswith("the_run_drains") for said in report.violations)
 
 
@@ -49,18 +49,18 @@ async def test_a_run_that_ends_on_workers_of_the_old_release_finishes_the_deploy
     database, tmp_path, monkeypatch
 ):
     """Only the new release knows the second version of an action, and its jobs must end as well."""
-    monkeypatch.setattr(harness, "PEACE", 5.0)
+    monkeypatch.setattr(harness, "STUCK_AFTER", 5.0)
     monkeypatch.setattr(load, "MIX", {"trek": 1.0})
-    hire, hired = harness.Nemesis.hire, []
+    put_worker, started = harness.Nemesis.put_worker, []
 
-    def first_the_old(self, place, release):
-        hired.append(program.OLD if len(hired) < harness.WORKERS else release)
-        hire(self, place, hired[-1])
+    def first_the_old(self, slot, release):
+        started.append(program.OLD if len(started) < harness.WORKERS else release)
+        put_worker(self, slot, started[-1])
 
-    monkeypatch.setattr(harness.Nemesis, "hire", first_the_old)
+    monkeypatch.setattr(harness.Nemesis, "put_worker", first_the_old)
     report = await run(database, tmp_path, seconds=2, seed=1, faults={}, http=False)
     assert report.violations == []
-    assert hired == [program.OLD] * harness.WORKERS + [program.NEW] * harness.WORKERS
+    assert started == [program.OLD] * harness.WORKERS + [program.NEW] * harness.WORKERS
 
 
 def test_a_run_that_did_too_little_proves_nothing():
@@ -73,7 +73,7 @@ def test_a_run_that_did_too_little_proves_nothing():
         less = Counter({**enough, name: 0})
         assert any(said.startswith(f"{name}: 0 of ") for said in guards.missing(less, 90, WEIGHTS, 3)), name
     dead = Counter({**enough, "workers alive at the end": 2})
-    assert guards.missing(dead, 90, WEIGHTS, 3) == ["a worker did not live to the end"]
+    assert guards.missing(dead, 90, WEIGHTS, 3) == ["a worker was dead at the end"]
 
 
 def test_a_recovery_counts_from_the_death_to_the_end_of_what_was_held():

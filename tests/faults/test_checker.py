@@ -1,4 +1,4 @@
-"""The checker of the chaos runs: it is silent about a sound run and names each broken promise."""
+"""The checker of the chaos runs: it finds nothing in a correct run, and names each broken rule."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chaos.record import Record
 
 
 def step(job: int, lease: int, n: int, at: float) -> list[dict[str, Any]]:
-    """What a step tells of itself."""
+    """The events that a step writes to the journal."""
     shared = {"job": job, "lease": lease, "n": n, "step": "work", "pid": 1}
     return [
         {"e": "begin", "t": at, "wall": at, **shared},
@@ -21,7 +21,7 @@ def step(job: int, lease: int, n: int, at: float) -> list[dict[str, Any]]:
 def change(
     job: int, old: str | None, new: str, lease: tuple[int, int], n: tuple[int, int], at: float
 ) -> dict[str, Any]:
-    """What the trigger tells of a change; its clock counts microseconds."""
+    """The row that the trigger writes for a change; its clock counts microseconds."""
     now = int(at * 1e6)
     shared = {"id": now, "tx": now, "job": job, "action": "walk", "key": "red", "now": now, "wall": at}
     times = {"expires": 100_000_000, "due": 0, "lease_until": now + 1000, "old_holder": "w"}
@@ -43,12 +43,12 @@ def row(number: int, action: str, output: Any, **more: Any) -> dict[str, Any]:
 
 
 def sound() -> Record:
-    """A walk of two steps by one claim, a letter, a family, a poison, a tick, and nothing wrong with any of them."""
+    """A correct run: a walk of two steps by one claim, a signal, a family, a poison and a tick."""
     clients = [{"e": "ready", "worker": "w", "pid": 1}]
     clients += [{"e": "ask", "token": token, "t": at} for at, token in enumerate("abcd")]
     clients += [{"e": "ack", "job": at + 1, "token": token, "t": at + 0.5} for at, token in enumerate("abcd")]
     clients += [{"e": "sent", "job": 2, "number": 7, "answer": "woke"}]
-    clients += [{"e": "heard", "reader": "r", "cursor": cursor} for cursor in (1, 2, 3)]
+    clients += [{"e": "received", "reader": "r", "cursor": cursor} for cursor in (1, 2, 3)]
     clients += [{"e": "schedule", "name": "s", "period": 1, "first": 1_000_000, "until": 2_500_000}]
     return Record(
         journal=[*clients, *step(1, 1, 0, 10), *step(1, 2, 1, 12)],
@@ -66,7 +66,7 @@ def sound() -> Record:
             change(1, "executing", "done", (2, 2), (1, 1), 13.5),
         ],
         effects=[{"job": 1, "n": 1}],
-        signals=[{"job": 2, "name": "letter", "consumed": True}],
+        signals=[{"job": 2, "name": "message", "consumed": True}],
         ticks=[
             {"schedule": "s", "tick": 1_000_000, "job": 6},
             {"schedule": "s", "tick": 2_000_000, "job": None},
@@ -135,11 +135,11 @@ def claim_a_held_key(run: Record) -> None:
     run.audit.insert(1, change(5, "runnable", "executing", (0, 1), (0, 0), 10))
 
 
-def lose_a_letter(run: Record) -> None:
+def lose_a_signal(run: Record) -> None:
     run.jobs[1]["output"] = []
 
 
-def double_a_letter(run: Record) -> None:
+def double_a_signal(run: Record) -> None:
     run.jobs[1]["output"] = [7, 7]
 
 
@@ -171,7 +171,7 @@ def double_a_child(run: Record) -> None:
     run.jobs.append({**run.jobs[3], "id": 9})
 
 
-def fail_innocently(run: Record) -> None:
+def fail_without_poison(run: Record) -> None:
     run.jobs[0].update(status="failed", error_code="STEP_FAILED")
 
 
@@ -193,8 +193,8 @@ def jump_the_line(run: Record) -> None:
         run.audit.append({**change(number, "runnable", "executing", (0, 1), (0, 0), begun), "key": "blue"})
 
 
-def leave_a_letter(run: Record) -> None:
-    run.jobs[1].update(status="awaiting_signal", awaits=["letter"])
+def leave_a_signal(run: Record) -> None:
+    run.jobs[1].update(status="awaiting_signal", awaits=["message"])
     run.signals[0]["consumed"] = False
 
 
@@ -229,12 +229,12 @@ def miss_an_event(run: Record) -> None:
     run.journal = [event for event in run.journal if event.get("cursor") != 2]
 
 
-def hear_twice(run: Record) -> None:
-    run.journal.append({"e": "heard", "reader": "r", "cursor": 3})
+def receive_twice(run: Record) -> None:
+    run.journal.append({"e": "received", "reader": "r", "cursor": 3})
 
 
-def hear_what_was_undone(run: Record) -> None:
-    run.journal.append({"e": "heard", "reader": "r", "cursor": 4})
+def receive_what_was_rolled_back(run: Record) -> None:
+    run.journal.append({"e": "received", "reader": "r", "cursor": 4})
 
 
 def lose_a_line(run: Record) -> None:
@@ -258,14 +258,14 @@ def leave_a_lock(run: Record) -> None:
 
 
 def break_a_loop(run: Record) -> None:
-    run.said = "… a worker loop died …"
+    run.log = "… a worker loop died …"
 
 
 FAULTS = {
     "accepted_jobs_end": (lose_a_job, leave_a_job),
     "a_job_ends_once": (end_twice,),
-    "only_poison_fails": (fail_innocently, outlive_poison),
-    "nothing_from_nowhere": (make_one_up, accept_twice),
+    "only_poison_fails": (fail_without_poison, outlive_poison),
+    "every_job_was_requested": (make_one_up, accept_twice),
     "only_allowed_changes": (leave_an_end,),
     "steps_are_committed_once_and_in_order": (
         commit_early,
@@ -277,18 +277,18 @@ FAULTS = {
     "a_key_runs_one_step_at_a_time": (overlap,),
     "a_key_has_one_holder": (claim_a_held_key,),
     "a_key_runs_in_order": (jump_the_line,),
-    "letters_arrive_once": (lose_a_letter, double_a_letter),
-    "nobody_waits_for_what_is_there": (leave_a_letter,),
-    "families_are_complete": (double_a_child,),
+    "signals_arrive_once": (lose_a_signal, double_a_signal),
+    "no_job_waits_for_a_delivered_signal": (leave_a_signal,),
+    "parents_get_every_reply_once": (double_a_child,),
     "each_tick_makes_one_job": (fire_twice, skip_a_tick, lose_the_job_of_a_tick),
     "leases_only_rise": (lower_a_lease,),
-    "only_the_lost_are_reaped": (reap_the_living,),
+    "only_lost_jobs_are_reaped": (reap_the_living,),
     "the_run_drains": (never_drain,),
     "ttl_is_exact": (expire_early, claim_late),
     "nothing_starts_before_it_is_due": (claim_early,),
     "attempts_are_bounded": (die_too_often,),
     "cancelled_jobs_are_not_claimed": (claim_the_cancelled,),
-    "streams_are_complete": (miss_an_event, hear_twice, hear_what_was_undone),
+    "streams_are_complete": (miss_an_event, receive_twice, receive_what_was_rolled_back),
     "log_lines_are_kept_once": (lose_a_line, double_a_line),
     "the_ledger_balances": (delete_by_hand,),
     "no_deadlock_and_no_lock_is_left": (deadlock, leave_a_lock),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from chaos.checker import RULES, broken, check
-from chaos.mutants import MUTANTS, Missed, Mutant
+from chaos.mutants import MUTANTS, Mutant, OutdatedMutant
 from tests.faults import scripted_runs
 from tests.faults.scripted_runs import judge, scripted
 from tests.interleavings import test_keys
@@ -28,15 +28,15 @@ CONVICTED = {
     "unfenced": ("steps_are_committed_once_and_in_order", scripted_runs.zombie),
     "statusonly": ("steps_are_committed_once_and_in_order", scripted_runs.zombie),
     "noholder": ("steps_are_committed_once_and_in_order", scripted_runs.lease_given_twice),
-    "naivesig": ("nobody_waits_for_what_is_there", scripted_runs.letter_while_it_runs),
-    "greedy": ("accepted_jobs_end", scripted_runs.second_letter_while_the_first_is_taken),
+    "naivesig": ("no_job_waits_for_a_delivered_signal", scripted_runs.signal_while_it_runs),
+    "greedy": ("accepted_jobs_end", scripted_runs.second_signal_while_the_first_is_taken),
     "cron": ("each_tick_makes_one_job", scripted_runs.tick_decided_twice),
     "ttl": ("ttl_is_exact", scripted_runs.last_microsecond_of_a_ttl),
     "ttl_late": ("ttl_is_exact", scripted_runs.instant_at_which_a_ttl_closes),
     "seq_cursor": ("streams_are_complete", scripted_runs.change_that_becomes_visible_late),
     "local_clock": ("nothing_starts_before_it_is_due", scripted_runs.hour_before_it_is_due),
     "reap_no_attempt_bump": ("attempts_are_bounded", scripted_runs.poison_again_and_again),
-    "greedy_reaper": ("only_the_lost_are_reaped", scripted_runs.reaper_beside_a_healthy_worker),
+    "greedy_reaper": ("only_lost_jobs_are_reaped", scripted_runs.reaper_beside_a_healthy_worker),
 }
 ELSEWHERE = {"noarb", "ack_before_commit", "notify_only"}
 
@@ -54,7 +54,7 @@ def test_every_mutant_still_finds_what_it_breaks(name: str) -> None:
 
 
 def test_a_mutant_whose_text_is_gone_says_so() -> None:
-    with pytest.raises(Missed, match=r"pick_jobs\.sql has no 'no such text' any more"):
+    with pytest.raises(OutdatedMutant, match=r"pick_jobs\.sql has no 'no such text' any more"):
         Mutant("", (("pick_jobs", "no such text", ""),)).apply(dict(statements("kairos")))
 
 
@@ -98,13 +98,13 @@ async def test_an_enqueue_acknowledged_before_its_commit_is_convicted(
         async with scripted(server.url(), tmp_path / "run", mutant) as script:
             await script.accept()
             for event in script.journal.events("ack"):
-                script.journal.tell("ack", **{**event, "e": "ack", "unserved": True})
+                script.journal.write("ack", **{**event, "e": "ack", "unserved": True})
             pid = int((server.data / "postgres" / "postmaster.pid").read_text().splitlines()[0])
             os.kill(pid, signal.SIGQUIT)
             await until(lambda: not server.is_alive())
             await asyncio.to_thread(server.start)
         said = check(await judge(server.url(), script))
-    assert any("was accepted and is not there" in each for each in said) == (name is not None)
+    assert any("was accepted and does not exist" in each for each in said) == (name is not None)
 
 
 @pytest.mark.parametrize("name", [None, "notify_only"])

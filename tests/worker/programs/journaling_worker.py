@@ -173,7 +173,7 @@ def main(database: str, folder: Path, settings: dict[str, Any]) -> None:
         async with app, app.worker(**settings) as worker:
             if ahead is not None:
                 worker.picker.pace.within = lambda _: ahead  # as if it had been quick so far
-            Journal(folder / "journal").tell("ready", worker=worker.name)
+            Journal(folder / "journal").write("ready", worker=worker.name)
             await stop.wait()
         return stop.code
 
