@@ -59,7 +59,7 @@ class Database:
         return self.server.start()
 
     def announce(self) -> None:
-        """Say once which database is used: two programs that do not find each other's jobs use two."""
+        """Log once which database is used: programs that do not see each other's jobs often use different ones."""
         url = self.settings.database_url
         place = str(self.settings.data.resolve()) if url is None else shown_url(url)
         if place in _announced:

@@ -37,13 +37,13 @@ class OperationMethods(Decorators[J], ABC):
     """Every operation as a method; `run` decides whether a method returns a value or an awaitable."""
 
     @abstractmethod
-    def run(self, verb: Operation[Any]) -> Any:
-        """Run one verb of `kairos.operations`."""
+    def run(self, operation: Operation[Any]) -> Any:
+        """Run one operation of `kairos.operations`."""
 
     @property
     @abstractmethod
     def schedules(self) -> Schedules:
-        """The verbs of schedules."""
+        """The operations on schedules."""
 
     @sync_or_async
     def enqueue(self, call: Call) -> Operation[Job]:
@@ -197,9 +197,9 @@ class OperationMethods(Decorators[J], ABC):
             return (yield from operations.retry(job_id, **origin))
         return (yield from operations.retry(job_id, step=machine.initial, ttl=machine.ttl, **origin))
 
-    def _jobs(self, verb: Operation[T]) -> Operation[T]:
+    def _jobs(self, operation: Operation[T]) -> Operation[T]:
         """Bind the returned jobs to this client, so that `job.transition()` works."""
-        answer = yield from verb
+        answer = yield from operation
         if isinstance(answer, Job):
             return answer.bound(self._apply)  # type: ignore[return-value]
         if isinstance(answer, list):
@@ -218,16 +218,16 @@ def _typed(machine: Machine, waiting: Operation[Any]) -> Operation[Any]:
 class AsyncOperations(OperationMethods[Coroutine[Any, Any, Job]], RunsAsync):
     """Operations whose results are awaited."""
 
-    async def run(self, verb: Operation[T]) -> T:
+    async def run(self, operation: Operation[T]) -> T:
         """Run one operation of `kairos.operations`, then send its notifications."""
         outbox = Outbox()
-        answer = await drive(verb, self._execute, outbox)
+        answer = await drive(operation, self._execute, outbox)
         await self._send(outbox)
         return answer
 
     @property
     def schedules(self) -> AsyncSchedules:
-        """The verbs of schedules."""
+        """The operations on schedules."""
         return AsyncSchedules(self.run, self.calendars)
 
     @abstractmethod
@@ -240,16 +240,16 @@ class AsyncOperations(OperationMethods[Coroutine[Any, Any, Job]], RunsAsync):
 class SyncOperations(OperationMethods[Job], RunsSync):
     """Operations whose results are returned directly."""
 
-    def run(self, verb: Operation[T]) -> T:
+    def run(self, operation: Operation[T]) -> T:
         """Run one operation of `kairos.operations`, then send its notifications."""
         outbox = Outbox()
-        answer = drive_sync(verb, self._execute, outbox)
+        answer = drive_sync(operation, self._execute, outbox)
         self._send(outbox)
         return answer
 
     @property
     def schedules(self) -> SyncSchedules:
-        """The verbs of schedules."""
+        """The operations on schedules."""
         return SyncSchedules(self.run, self.calendars)
 
     @abstractmethod

@@ -120,7 +120,7 @@ def load(arguments: Mapping[str, Any]) -> Settings:
     if unknown := set(given) - _NAMES:
         raise ConfigError(f"There is no setting {min(unknown)!r}.{did_you_mean(min(unknown), _NAMES)}")
     if "data" in given:
-        given.setdefault("embedded", True)  # who names the folder in code means the embedded database
+        given.setdefault("embedded", True)  # a folder named in code means the embedded database
     found.update(given)
     if "data" not in found and (nearest := find_embedded(here)) is not None:
         found["data"] = nearest

@@ -181,7 +181,7 @@ class Conflict(KairosError):
 
 
 class InvalidTransition(Conflict):
-    """`current` and `target` are job states; `allowed` are the verbs that would work now."""
+    """`current` and `target` are job states; `allowed` are the requests that its state allows."""
 
     code = "INVALID_TRANSITION"
 

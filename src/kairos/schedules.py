@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from kairos.machine.call import Call
-from kairos.operations import schedules as verbs
+from kairos.operations import schedules as operations
 from kairos.operations import ticks
 from kairos.operations.schedule_options import ScheduleOptions
 from kairos.shapes.schedule import Schedule, Tick
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Schedules:
-    """The verbs of schedules."""
+    """The operations on schedules."""
 
     def __init__(self, run: Callable[[Operation[Any]], Any], calendars: Calendars) -> None:
         self._run = run
@@ -29,17 +29,17 @@ class Schedules:
     @sync_or_async
     def add(self, /, name: str, when: str, call: Call, **options: Any) -> Operation[Schedule]:
         """Make a schedule or edit it."""
-        return verbs.save(name, when, call, ScheduleOptions.of(options), calendars=self._calendars)
+        return operations.save(name, when, call, ScheduleOptions.of(options), calendars=self._calendars)
 
     @sync_or_async
     def get(self, name: str) -> Operation[Schedule]:
         """Return one schedule, with its next five ticks."""
-        return verbs.get(name, self._calendars)
+        return operations.get(name, self._calendars)
 
     @sync_or_async
     def list(self) -> Operation[builtins.list[Schedule]]:
         """Return every schedule."""
-        return verbs.list_all(calendars=self._calendars)
+        return operations.list_all(calendars=self._calendars)
 
     @sync_or_async
     def ticks(self, /, name: str, **page: Any) -> Operation[builtins.list[Tick]]:
@@ -49,12 +49,12 @@ class Schedules:
     @sync_or_async
     def pause(self, name: str, reason: str | None = None) -> Operation[Schedule]:
         """Pause a schedule until it is resumed."""
-        return verbs.pause(name, reason, calendars=self._calendars)
+        return operations.pause(name, reason, calendars=self._calendars)
 
     @sync_or_async
     def resume(self, name: str) -> Operation[Schedule]:
         """Resume a paused schedule."""
-        return verbs.resume(name, calendars=self._calendars)
+        return operations.resume(name, calendars=self._calendars)
 
     @sync_or_async
     def trigger(self, name: str) -> Operation[int]:
@@ -69,20 +69,20 @@ class Schedules:
     @sync_or_async
     def remove(self, name: str) -> Operation[None]:
         """Delete a schedule; its jobs and ticks stay."""
-        return verbs.remove(name)
+        return operations.remove(name)
 
 
 class AsyncSchedules(Schedules, RunsAsync):
     """The operations on schedules; their results are awaited."""
 
-    async def run(self, verb: Operation[T]) -> T:
-        answer: T = await self._run(verb)
+    async def run(self, operation: Operation[T]) -> T:
+        answer: T = await self._run(operation)
         return answer
 
 
 class SyncSchedules(Schedules, RunsSync):
     """The operations on schedules; their results are returned directly."""
 
-    def run(self, verb: Operation[T]) -> T:
-        answer: T = self._run(verb)
+    def run(self, operation: Operation[T]) -> T:
+        answer: T = self._run(operation)
         return answer

@@ -18,16 +18,16 @@ class RunsAsync(ABC):
     """An object whose methods return awaitables."""
 
     @abstractmethod
-    async def run(self, verb: Operation[T]) -> T:
-        """Run one verb of `kairos.operations`."""
+    async def run(self, operation: Operation[T]) -> T:
+        """Run one operation of `kairos.operations`."""
 
 
 class RunsSync(ABC):
     """An object whose methods return values."""
 
     @abstractmethod
-    def run(self, verb: Operation[T]) -> T:
-        """Run one verb of `kairos.operations`."""
+    def run(self, operation: Operation[T]) -> T:
+        """Run one operation of `kairos.operations`."""
 
 
 class sync_or_async(Generic[P, T]):  # noqa: N801 (used as `property` is)

@@ -290,7 +290,7 @@ async def test_missed_ticks_are_an_alarm_and_those_skipped_by_policy_are_not(wat
     await watched.sweep()
     alarm = await watched.raised("ticks_missed", "hourly")
     assert alarm is not None
-    assert (alarm.count, "missed: nobody was there to fire it" in alarm.cause) == (3, True)
+    assert (alarm.count, "missed: no worker was there to fire it" in alarm.cause) == (3, True)
     lone = (await watched.open())["ticks_missed", "lone"]
     assert lone.count == 2  # the last stands for the two before it
     await watched.acknowledge(lone)

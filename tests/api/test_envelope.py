@@ -67,7 +67,7 @@ def odd(shared_database: str) -> Iterator[Shared]:
     def make(kairos: Kairos) -> Service:
         rows = {("GET", route.path_format): route_scopes.PUBLIC for route in ODD.routes}  # type: ignore[attr-defined]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(route_scopes, "POLICY", {**route_scopes.POLICY, **rows})
+            patch.setattr(route_scopes, "ROUTE_SCOPES", {**route_scopes.ROUTE_SCOPES, **rows})
             return build(kairos, ServiceSettings(open=True), routers=[ODD])
 
     with shared(shared_database, make) as running:

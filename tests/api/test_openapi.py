@@ -12,7 +12,7 @@ from tests.api.service_process import Served
 
 from kairos import Kairos
 from kairos.api import build
-from kairos.api.route_scopes import POLICY
+from kairos.api.route_scopes import ROUTE_SCOPES
 from kairos.api.schemas import audit, keys, meta, sessions
 from kairos.api.schemas.base import Answer, ErrorEnvelope
 
@@ -31,7 +31,7 @@ def test_an_operation_says_what_it_is_what_it_takes_and_how_it_fails(name: str) 
     assert operation["summary"] and operation["description"].endswith(".")
     assert len(operation["tags"]) == 1
     method, path = name.split(" ")
-    scope = POLICY[method, path]
+    scope = ROUTE_SCOPES[method, path]
     assert operation["x-scope"] == (scope or "public")
     assert operation["security"] == ([{"key": []}, {"session": []}] if scope else [])
     for status, response in operation["responses"].items():
@@ -62,7 +62,7 @@ def test_everything_it_refers_to_is_there() -> None:
 
 
 def test_every_route_is_in_it_but_its_own(open_service: Any) -> None:
-    assert set(OPERATIONS) == {f"{method} {path}" for method, path in POLICY} - {"GET /openapi.json"}
+    assert set(OPERATIONS) == {f"{method} {path}" for method, path in ROUTE_SCOPES} - {"GET /openapi.json"}
     assert open_service.http.get("/openapi.json").json() == DOCUMENT
     for page in ("/docs", "/redoc"):
         assert open_service.http.get(page).status_code == 404

@@ -15,11 +15,11 @@ from kairos import Kairos
 from kairos.api import ServiceSettings, build
 from kairos.api.app import ROUTERS
 from kairos.api.caller import Caller
-from kairos.api.route_scopes import POLICY, PUBLIC, UnlistedRoute
+from kairos.api.route_scopes import PUBLIC, ROUTE_SCOPES, UnlistedRoute
 from kairos.operations.keys import revoke_key
 from kairos.shapes.key import Scope
 
-ROUTES = [(method, path) for method, path in POLICY]
+ROUTES = [(method, path) for method, path in ROUTE_SCOPES]
 NAMES = [f"{method} {path}" for method, path in ROUTES]
 HOLDERS = [*Scope]
 # Which scopes contain which: written out here, so that a slip there shows.
@@ -74,7 +74,7 @@ def filled(path: str) -> str:
 def test_a_route_lets_in_whom_the_policy_names(
     service: Shared, tokens: dict[str, str], method: str, path: str
 ) -> None:
-    needs = POLICY[method, path]
+    needs = ROUTE_SCOPES[method, path]
     for nobody in (None, tokens["revoked"], tokens["expired"], "kr_0_0"):
         status = ask(service, method, path, nobody).status_code
         assert (status == 401) is (needs is not PUBLIC), (nobody, status)
@@ -86,7 +86,7 @@ def test_a_route_lets_in_whom_the_policy_names(
 
 
 @pytest.mark.parametrize(
-    ("method", "path"), [each for each in ROUTES if POLICY[each] is not PUBLIC], ids=lambda part: part
+    ("method", "path"), [each for each in ROUTES if ROUTE_SCOPES[each] is not PUBLIC], ids=lambda part: part
 )
 def test_there_is_no_way_around_the_door(
     service: Shared, tokens: dict[str, str], method: str, path: str
@@ -120,7 +120,7 @@ def test_every_route_has_a_row_and_every_row_a_route() -> None:
     routes = [route for router in ROUTERS for route in router.routes]
     assert all(isinstance(route, APIRoute) for route in routes)
     found = {(method, route.path_format) for route in routes for method in route.methods}  # type: ignore[attr-defined]
-    assert found == set(POLICY)
+    assert found == set(ROUTE_SCOPES)
 
 
 def test_a_route_without_a_row_refuses_to_be_built() -> None:
@@ -135,7 +135,7 @@ def test_a_route_without_a_row_refuses_to_be_built() -> None:
 
 def test_a_change_never_hides_behind_a_safe_method() -> None:
     """What reading takes is `read`, or `admin` where it is about access; no GET takes the scope of a change."""
-    assert {POLICY[each] for each in ROUTES if each[0] == "GET"} <= {PUBLIC, Scope.READ, Scope.ADMIN}
+    assert {ROUTE_SCOPES[each] for each in ROUTES if each[0] == "GET"} <= {PUBLIC, Scope.READ, Scope.ADMIN}
 
 
 @pytest.mark.parametrize("held", HOLDERS)

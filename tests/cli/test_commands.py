@@ -54,7 +54,7 @@ def test_a_queue_that_nobody_has_used_is_paused_only_when_told_so(kairos: Termin
     refused = kairos("queues", "pause", "slwo")
     assert refused.code == 66
     assert refused.err == (
-        "kairos: Nobody has used the queue 'slwo' yet. Did you mean 'slow'? With --new it is paused all the same.\n"
+        "kairos: The queue 'slwo' was never used. Did you mean 'slow'? Use --new to pause it anyway.\n"
     )
     assert [queue["name"] for queue in kairos("queues", "ls", "--json").json["queues"]] == ["slow"]
     assert kairos("queues", "pause", "slwo", "--new").out == "Queue slwo: paused now.\n"

@@ -127,7 +127,7 @@ def test_a_second_signal_ends_it_at_once_and_leaves_no_server_behind(
     job = there("enqueue", "dev_twice.py", "nap", "seconds=60", "--json").json["job"]["id"]
     until(lambda: there("jobs", "show", job, "--json").json["job"]["state"] == "running", "the job's start")
     process.signal(signal.SIGTERM)
-    process.says("stopping: what runs may finish")
+    process.says("stopping: running steps may finish")
     process.signal(signal.SIGTERM, group=True)
     assert process.end() == 130
     until(lambda: servers(home / ".kairos") == [], "the server's end")

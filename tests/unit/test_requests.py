@@ -9,7 +9,7 @@ from kairos import Kairos, SyncKairos
 from kairos.api.app import ROUTERS
 from kairos.api.caller import Scope
 from kairos.api.path_converters import path_of
-from kairos.api.route_scopes import POLICY
+from kairos.api.route_scopes import ROUTE_SCOPES
 from kairos.cli import root
 from kairos.fsm.lifecycle import TRANSITIONS, By, JobState
 from kairos.fsm.requests import REQUEST_BY_TARGET, REQUESTS, JobRequest, can
@@ -61,7 +61,7 @@ def test_a_request_is_served_over_http_with_its_scope(asked: JobRequest) -> None
         (method, route.path) for router in ROUTERS for route in router.routes for method in route.methods
     }
     assert (asked.method, path_of(asked)) in served
-    assert POLICY[asked.method, asked.path] is Scope(asked.scope)
+    assert ROUTE_SCOPES[asked.method, asked.path] is Scope(asked.scope)
 
 
 @each

@@ -12,7 +12,7 @@ from kairos.errors import BadRequest
 
 def _checked(value: str | float) -> str | float:
     if not duration(value, "timeout"):
-        raise BadRequest("timeout is 0, and nothing is that fast.", field="timeout")
+        raise BadRequest("timeout is 0; it must be positive.", field="timeout")
     return value
 
 

@@ -176,7 +176,7 @@ def _checked(headers: Mapping[str, str]) -> Mapping[str, str]:
         if name.lower() in _OURS:
             raise EgressRefused(f"The header {name} is set by Kairos: leave it out.", field="headers")
         if not name or not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
-            raise EgressRefused(f"headers has the name {name!r}, which is none.", field="headers")
+            raise EgressRefused(f"headers has {name!r}, which is not the name of a header.", field="headers")
         if not value.isascii() or not value.isprintable():
             raise EgressRefused(f"The header {name} has a value that is not plain ASCII.", field="headers")
     return headers

@@ -108,7 +108,7 @@ _TABLE = (
     Kind(
         "ticks_missed",
         ERROR,
-        "missed ticks: nobody was there to fire them in time",
+        "missed ticks: no worker was there to fire them in time",
         "schedule",
         "{count} {ticks} of schedule {subject} were missed; the last: {detail}",
         "Keep a worker running; `kairos schedules ls` shows its next ticks, a backfill fires those missed; "
@@ -254,7 +254,7 @@ _TABLE = (
         "{count} standbys follow Postgres, and commits wait for none ({detail}): "
         "a failover to one of them loses the last jobs",
         "Name one in synchronous_standby_names (Patroni: `synchronous_mode: true`), and set "
-        "`KAIROS_REQUIRE_STANDBY=true`; for standbys that nobody promotes, set `alarm_after` high.",
+        "`KAIROS_REQUIRE_STANDBY=true`; for standbys that are never promoted, set `alarm_after` high.",
         after=timedelta(minutes=10),
     ),
     Kind(
@@ -263,7 +263,7 @@ _TABLE = (
         "Postgres failed over or was restored: a new timeline began",
         "timeline",
         "Postgres came from {detail} to {subject}: jobs that were accepted shortly before may be lost",
-        "If the standby was asynchronous, enqueue again what nobody has; ids of lost jobs are not given to others. "
+        "If the standby was asynchronous, enqueue the lost jobs again; ids of lost jobs are not given to others. "
         "Let commits wait for a synchronous standby; acknowledge the alarm.",
         happens=True,
     ),

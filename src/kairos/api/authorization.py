@@ -19,7 +19,7 @@ from kairos.api.errors import HANG_UP
 from kairos.api.query_names import check_query, query_names
 from kairos.api.rate_limiter import RateLimiter
 from kairos.api.request_body import read_body
-from kairos.api.route_scopes import QUESTIONS
+from kairos.api.route_scopes import READ_ONLY_POSTS
 from kairos.errors import Forbidden, KairosError, TooManyRequests, Unauthorized
 from kairos.operations.audit import AuditedRequest, AuditedResponse
 from kairos.shapes.key import Scope
@@ -42,7 +42,9 @@ class Authorization:
     ) -> None:
         self._app = app
         self._verb = route.operation_id or route.name
-        self._is_question = any((method, route.path_format) in QUESTIONS for method in route.methods or ())
+        self._only_reads = any(
+            (method, route.path_format) in READ_ONLY_POSTS for method in route.methods or ()
+        )
         self._template = route.path_format
         self._needs = needs
         self._query_names = query_names(route)
@@ -54,7 +56,7 @@ class Authorization:
     async def __call__(self, scope: Request, receive: Receive, send: Send) -> None:
         state, headers = scope["state"], Headers(scope=scope)
         state["caller"], state["route"] = ANONYMOUS, self._template
-        if scope["method"] in SAFE or self._is_question:
+        if scope["method"] in SAFE or self._only_reads:
             await self._app(scope, await self._admit_and_read(scope, receive, headers), send)
             return
         try:

@@ -33,11 +33,11 @@ def answer(
     If a replica was read for the request, the envelope and the header `Age` say how old the answer may be.
     """
     envelope: dict[str, Any] = {"requestId": request.state.request_id, **document}
-    told = dict(headers or {})
+    sent_headers = dict(headers or {})
     if (age := getattr(request.state, "age", None)) is not None:
         envelope["age"] = round(age, 3)
-        told["Age"] = str(math.ceil(age))
-    return Document(envelope, status, told)
+        sent_headers["Age"] = str(math.ceil(age))
+    return Document(envelope, status, sent_headers)
 
 
 def changed(body: BaseModel) -> dict[str, list[str]]:

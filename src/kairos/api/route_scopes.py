@@ -14,7 +14,7 @@ PUBLIC: Final = None
 READ, ENQUEUE, OPERATE, ADMIN = Scope
 
 # (method, path template) → the scope it takes; HEAD goes with GET.
-POLICY: Mapping[tuple[str, str], Scope | None] = {
+ROUTE_SCOPES: Mapping[tuple[str, str], Scope | None] = {
     # meta
     ("GET", "/healthz"): PUBLIC,
     ("GET", "/readyz"): PUBLIC,
@@ -86,7 +86,7 @@ POLICY: Mapping[tuple[str, str], Scope | None] = {
 }
 
 # POST routes that only read: they change nothing, and write no audit row.
-QUESTIONS = frozenset({("POST", "/api/intent")})
+READ_ONLY_POSTS = frozenset({("POST", "/api/intent")})
 
 
 class UnlistedRoute(Exception):
@@ -97,6 +97,6 @@ def scope_of(route: APIRoute) -> Scope | None:
     """Return the scope of a route, which must have exactly one method; None if the route is public."""
     (method,) = route.methods or {"?"}
     try:
-        return POLICY[method, route.path_format]
+        return ROUTE_SCOPES[method, route.path_format]
     except KeyError:
-        raise UnlistedRoute(f"{method} {route.path_format} has no row in the policy.") from None
+        raise UnlistedRoute(f"{method} {route.path_format} has no row in ROUTE_SCOPES.") from None

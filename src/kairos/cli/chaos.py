@@ -10,5 +10,5 @@ from kairos.cli.clone import run_from_clone
 
 
 def chaos(ctx: typer.Context) -> NoReturn:
-    """Run the faults in `chaos/` of a clone with the given arguments, and judge what came of them."""
+    """Run the faults in `chaos/` of a clone with the given arguments, and check the result."""
     run_from_clone("chaos", "chaos runs", ctx.args)

@@ -1,4 +1,4 @@
-"""`kairos cluster`: break a Postgres cluster under load, from a clone, and measure how long work stands still."""
+"""`kairos cluster`: break a Postgres cluster under load, from a clone, and measure how long work pauses."""
 
 from __future__ import annotations
 

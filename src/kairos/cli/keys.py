@@ -12,7 +12,7 @@ from kairos.app import SyncKairos
 from kairos.cli import output, parse
 from kairos.cli.database_option import Json, on_database
 from kairos.durations import duration
-from kairos.operations import keys as verbs
+from kairos.operations import keys as operations
 from kairos.shapes.key import Key
 
 app = typer.Typer(help="Make keys for the service, list them, revoke them.")
@@ -22,7 +22,7 @@ app = typer.Typer(help="Make keys for the service, list them, revoke them.")
 @on_database
 def list_keys(kairos: SyncKairos, as_json: Json = False) -> None:
     """List all keys, revoked ones too, newest first."""
-    found: list[Key] = kairos.run(verbs.keys(limit=1000))
+    found: list[Key] = kairos.run(operations.keys(limit=1000))
     if as_json:
         output.document({"keys": [shapes.document(key) for key in found]})
     elif not found:
@@ -57,7 +57,7 @@ def add(
     length: timedelta | None = (
         None if expires_in is None else duration(parse.length(expires_in), "--expires-in")
     )
-    key, token = kairos.run(verbs.add_key(name, scope, expires_in=length, actor="cli"))
+    key, token = kairos.run(operations.add_key(name, scope, expires_in=length, actor="cli"))
     if as_json:
         output.document({"key": {**shapes.document(key), "secret": token}})
     else:
@@ -75,7 +75,7 @@ def revoke(
     as_json: Json = False,
 ) -> None:
     """Revoke a key permanently; running services refuse it within seconds."""
-    revoked = kairos.run(verbs.revoke_key(key))
+    revoked = kairos.run(operations.revoke_key(key))
     if as_json:
         output.document({"key": shapes.document(revoked)})
     else:

@@ -51,16 +51,14 @@ def list_queues(kairos: SyncKairos, as_json: Json = False) -> None:
 def pause(
     kairos: SyncKairos,
     queue: Name,
-    new: Annotated[bool, typer.Option("--new", help="Also one that nobody has used yet.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Also a queue that was never used.")] = False,
     as_json: Json = False,
 ) -> None:
     """Stop picking from a queue; running jobs continue."""
     known = {each.name for each in kairos.queues()}
     if queue and queue not in known and not new:
         suggestion = did_you_mean(queue, known)
-        raise NotFound(
-            f"Nobody has used the queue {queue!r} yet.{suggestion} With --new it is paused all the same."
-        )
+        raise NotFound(f"The queue {queue!r} was never used.{suggestion} Use --new to pause it anyway.")
     _answer(kairos.pause(queue), as_json)
 
 

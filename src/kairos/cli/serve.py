@@ -106,7 +106,9 @@ async def _open_access_if_allowed(kairos: Kairos, settings: ServiceSettings) -> 
     has_keys = await kairos.run(any_key())
     if settings.is_loopback:
         if not has_keys:
-            log.warning("access is open to everybody on this machine, until the first key: kairos keys add")
+            log.warning(
+                "access is open to all users of this machine until the first key is made: kairos keys add"
+            )
         return replace(settings, open=True)
     if not has_keys:
         raise ConfigError(

@@ -87,7 +87,7 @@ class Stop:
         self._loop.call_soon_threadsafe(self._stop_gracefully)
 
     def _stop_gracefully(self) -> None:
-        log.info("stopping: what runs may finish, a second signal ends it at once")
+        log.info("stopping: running steps may finish, a second signal ends them at once")
         self.ask()
 
     def _orphaned(self, pipe: int) -> None:

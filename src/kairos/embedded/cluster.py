@@ -157,7 +157,7 @@ class Cluster:
         if not self._account.can("test", "-w", str(self._data)):
             raise ConfigError(
                 f"Postgres refuses to run as root, and the account it runs as may not write to {self._data}: "
-                "choose a data directory that everybody may enter, or run Kairos as an ordinary user."
+                "choose a data directory that all users may enter, or run Kairos as an ordinary user."
             )
 
     def _check_version(self, binaries: Path) -> None:

@@ -1,7 +1,7 @@
 """The table of requests: what a client may ask of a job that exists.
 
 A request is not a transition. Some make one (`cancel`, `run_now`), some do not (`edit`, `signal`), `retry` makes
-another job. `Job.can`, the 409 answers, the bulk verbs, the scopes of the routes, the buttons of the dashboard, the
+another job. `Job.can`, the 409 answers, the bulk requests, the scopes of the routes, the buttons of the dashboard, the
 help of the command line and the reference are read from this table or rendered from it.
 """
 

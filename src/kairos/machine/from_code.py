@@ -212,7 +212,7 @@ def _searchable(declared: Declaration, state: TypeAdapter[Any]) -> tuple[str, ..
             raise BadDefinition(f"search of {name!r} names {path!r}, but it has no argument {head!r}.")
         if any(f"{path}.".startswith(f"{field}.") for field in declared.redact):
             raise BadDefinition(
-                f"search of {name!r} names {path!r}, which is redacted: who searches for a value learns it."
+                f"search of {name!r} names {path!r}, which is redacted: a search would reveal its value."
             )
     return tuple(dict.fromkeys(search))
 
@@ -324,7 +324,7 @@ def _timeout(value: Duration | None) -> timedelta | None:
     if value is None:
         return None
     if not (limit := duration(value, "timeout")):
-        raise BadRequest("timeout is 0, and no step is that fast: leave it out for none.", field="timeout")
+        raise BadRequest("timeout is 0; it must be positive: leave it out for none.", field="timeout")
     return limit
 
 

@@ -190,7 +190,7 @@ class KairosClient(RemoteOperations):
 
     @property
     def schedules(self) -> RemoteSchedules:
-        """The verbs of schedules."""
+        """The operations on schedules."""
         return RemoteSchedules(self)
 
     def alarms(self, *, all: bool = False) -> Any:  # noqa: A002 (its name in the URL)

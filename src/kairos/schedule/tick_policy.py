@@ -77,7 +77,7 @@ def _lateness(
         return None
     match policy.catch_up:
         case "none":
-            return "missed: nobody was there to fire it"
+            return "missed: no worker was there to fire it"
         case "last":
             return None if tick == last else "missed: a later tick stands for it"
         case _:

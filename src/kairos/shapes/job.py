@@ -42,7 +42,7 @@ def _stored_policy(stored: str) -> Backoff | None:
 
 
 def _text(stored: bytes) -> str:
-    # Some drivers answer with a memoryview; bytes that are no text were stored by somebody's own INSERT.
+    # Some drivers answer with a memoryview; bytes that are no text come from an INSERT of another program.
     return bytes(stored).decode(errors="backslashreplace")
 
 

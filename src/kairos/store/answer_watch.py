@@ -1,7 +1,7 @@
 """Give up a connection whose server hangs, long before the time that a statement may take.
 
 A server that hangs looks like one that is busy with a long statement: its kernel still acknowledges every packet. A new
-connection tells them apart, since only a server that lives answers it.
+connection tells them apart, since only a server that works accepts it.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ Connection: TypeAlias = asyncpg.Connection
 _SPARE_KEPT = 1.0
 # Seconds that closing a connection, or releasing one to the pool, may wait for Postgres.
 CLOSE_TIMEOUT = 5.0
-# Seconds after which the pool closes a connection that nobody used: of many idle workers, each keeps only a few.
+# Seconds after which the pool closes an unused connection: of many idle workers, each keeps only a few.
 UNUSED_TIMEOUT = 60.0
 _RELEASE = 2.0
 
@@ -58,7 +58,7 @@ class AsyncConnections:
         self.settings = settings
         self.deadlines = Deadlines()
         self._hosts = {url: Hosts(url)}
-        self._places: WeakKeyDictionary[asyncpg.Connection, dict[str, Any]] = WeakKeyDictionary()
+        self._host_of: WeakKeyDictionary[asyncpg.Connection, dict[str, Any]] = WeakKeyDictionary()
         self._pool: asyncpg.Pool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # the one that the pool belongs to
         self._unsynced: asyncpg.Connection | None = None
@@ -174,15 +174,15 @@ class AsyncConnections:
         """Watch the server of a connection of the pool; a pooler answers whether or not its server does."""
         if not self.settings.prepare:
             return None
-        place = self._places.get(connection._con, {})
-        return AnswerWatch(partial(self._answers, place), partial(self._give_up, connection, place))
+        host = self._host_of.get(connection._con, {})
+        return AnswerWatch(partial(self._answers, host), partial(self._give_up, connection, host))
 
-    async def _answers(self, place: dict[str, Any]) -> bool:
+    async def _answers(self, host: dict[str, Any]) -> bool:
         """Whether the host answers a new connection, if only with a refusal."""
         try:
             probe = await asyncpg.connect(
                 self.url,
-                **{**place, "target_session_attrs": "any"},
+                **{**host, "target_session_attrs": "any"},
                 timeout=self.deadlines.connect,
                 server_settings={"application_name": "kairos"},
             )
@@ -193,9 +193,9 @@ class AsyncConnections:
         probe.terminate()
         return True
 
-    async def _give_up(self, connection: asyncpg.Connection, place: dict[str, Any]) -> None:
+    async def _give_up(self, connection: asyncpg.Connection, host: dict[str, Any]) -> None:
         """Drop a connection to a host that hangs, and use no other connection to it."""
-        self._hosts[self.url].demote(place)
+        self._hosts[self.url].demote(host)
         if self._pool is not None:
             await self._pool.expire_connections()
         spare, self._spare = self._spare, None
@@ -324,14 +324,14 @@ class AsyncConnections:
             # A pooler in transaction mode accepts no startup settings and keeps no prepared statements.
             options["server_settings"] = {"application_name": stated["application_name"]}
             options["statement_cache_size"] = 0
-        places = hosts.candidates()
-        attempts = [partial(asyncpg.connect, url, **place, **options, **pool_options) for place in places]
+        candidates = hosts.candidates()
+        attempts = [partial(asyncpg.connect, url, **host, **options, **pool_options) for host in candidates]
         found = await first_answer(attempts, UNREACHABLE, drop)
         if isinstance(found, list):
             raise first_cause(found)
         number, connection = found
-        hosts.prefer(places[number])
-        self._places[connection] = places[number]
+        hosts.prefer(candidates[number])
+        self._host_of[connection] = candidates[number]
         connection_settings.keep_alive(connection._transport.get_extra_info("socket"), self.deadlines)
         return connection
 

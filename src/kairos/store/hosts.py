@@ -25,14 +25,14 @@ class Hosts:
         """Return the arguments of a driver for each attempt, besides the URL."""
         return list(self._candidates)
 
-    def prefer(self, place: dict[str, Any]) -> None:
+    def prefer(self, host: dict[str, Any]) -> None:
         """Move the host that answered to the front."""
-        if self._candidates[0] != place:
-            self._candidates.sort(key=lambda each: each != place)
+        if self._candidates[0] != host:
+            self._candidates.sort(key=lambda each: each != host)
 
-    def demote(self, place: dict[str, Any]) -> None:
-        """Move a host that answers no more to the end."""
-        self._candidates.sort(key=lambda each: each == place)
+    def demote(self, host: dict[str, Any]) -> None:
+        """Move a host that no longer answers to the end."""
+        self._candidates.sort(key=lambda each: each == host)
 
 
 def _candidates(url: str) -> list[dict[str, Any]]:

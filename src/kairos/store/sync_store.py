@@ -149,30 +149,32 @@ class SyncStore:
             url, stated, self.deadlines, prepare=self.settings.prepare
         )
         failures: list[BaseException] = []
-        for place in hosts.candidates():
+        for host in hosts.candidates():
             try:
-                connection = BoundedConnection.connect(url, autocommit=True, **options, **place)
+                connection = BoundedConnection.connect(url, autocommit=True, **options, **host)
             except UNREACHABLE as error:
                 failures.append(error)
                 continue
-            hosts.prefer(place)
+            hosts.prefer(host)
             if self.settings.prepare:  # a pooler answers whether or not its server does
-                connection.lives = partial(self._lives, url, hosts, place)
+                connection.lives = partial(self._lives, url, hosts, host)
             return connection
         raise first_cause(failures)
 
-    def _lives(self, url: str, hosts: Hosts, place: dict[str, Any]) -> bool:
+    def _lives(self, url: str, hosts: Hosts, host: dict[str, Any]) -> bool:
         """Whether the host answers a new connection, if only with a refusal; if not, the others are tried first."""
-        anybody = {**place, "target_session_attrs": "any"}
+        any_role = {**host, "target_session_attrs": "any"}
         for _ in range(answer_watch.TRIES):
             try:
-                psycopg.connect(url, connect_timeout=max(2, round(self.deadlines.connect)), **anybody).close()
+                psycopg.connect(
+                    url, connect_timeout=max(2, round(self.deadlines.connect)), **any_role
+                ).close()
             except psycopg.errors.ConnectionTimeout:
                 continue
             except UNREACHABLE:
                 return True
             return True
-        hosts.demote(place)
+        hosts.demote(host)
         return False
 
     @contextmanager

@@ -11,7 +11,7 @@ from kairos.errors import ConfigError
 # The comment on the schema of a database that was made for tests; copies of the database have it too.
 FOR_TESTS = "a database for tests: Clock may replace its clock"
 
-# Whether the clock may be replaced: it is replaced already, the database was made for tests, or nobody uses it.
+# Whether the clock may be replaced: it is replaced already, the database was made for tests, or is not in use.
 _MAY_INSTALL = """
 select to_regclass('{schema}.clock') is not null
   or exists (select from pg_namespace n where obj_description(n.oid, 'pg_namespace') = $1)

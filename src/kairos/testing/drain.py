@@ -101,7 +101,9 @@ class _Inline:
         while await self._find_work():
             while self._claims:
                 if self.finished >= limit:
-                    raise RuntimeError(f"drain() ran {limit} steps and there is more: do they ever end?")
+                    raise RuntimeError(
+                        f"drain() ran {limit} steps and more are due: raise the limit, or let the jobs end."
+                    )
                 settlement = await self._executor.execute(self._claims.popleft(), lane)
                 self.finished += 1
                 while self._log_writer.unwritten_lines():

@@ -63,7 +63,7 @@ class Unlocked:
 async def commit_unlocked(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> Unlocked:
     """Write the outcomes whose rows no other session has locked.
 
-    Outcomes with children come one at a time: a child's unique key may wait for a transaction of somebody else.
+    Outcomes with children come one at a time: a child's unique key may wait for a transaction of another session.
     Nothing is raised: what one transaction wrote must be acknowledged, whatever happens to the next.
     """
     done = Unlocked()

@@ -66,7 +66,7 @@ class Keeper:
     def __init__(self, config: dict[str, Any]) -> None:
         self.url: str = config["url"]
         self.options: dict[str, Any] = config["options"]
-        self.places: list[dict[str, Any]] = config["places"]
+        self.hosts: list[dict[str, Any]] = config["hosts"]
         self.answer_timeout: float = config["answer_timeout"]
         self.sql: dict[str, str] = config["sql"]
         self.worker: str = config["worker"]
@@ -170,15 +170,15 @@ class Keeper:
 
     def _connect(self) -> _BoundedConnection:
         """Connect to the first host that answers, and try it first the next time."""
-        for place in self.places:
+        for host in self.hosts:
             try:
                 connection = _BoundedConnection.connect(
-                    self.url, autocommit=True, prepare_threshold=None, **self.options, **place
+                    self.url, autocommit=True, prepare_threshold=None, **self.options, **host
                 )
             except psycopg.Error as error:
                 failure = error
                 continue
-            self.places.sort(key=lambda each: each != place)
+            self.hosts.sort(key=lambda each: each != host)
             connection.answer_timeout = self.answer_timeout
             return connection
         raise failure

@@ -43,7 +43,7 @@ class KeeperProcess:
         deadlines = Deadlines(lease)
         self.config: dict[str, Any] = {
             "url": store.url,
-            "places": Hosts(store.url).candidates(),
+            "hosts": Hosts(store.url).candidates(),
             "options": connection_settings.libpq_arguments(
                 store.url,
                 connection_settings.keeper_settings(deadlines),

@@ -41,7 +41,7 @@ class LogWriter(Loop):
         lease: timedelta,
         on_lost: Callable[[int, int], None] = lambda job, lease: None,
     ) -> None:
-        """`on_lost` is told the job and the lease of lines that were refused because the lease was lost."""
+        """`on_lost` is called with the job and the lease of lines that were refused because the lease was lost."""
         super().__init__()
         self._store = store
         self._worker = worker

@@ -1,4 +1,4 @@
-"""An outage of the database, as all loops of a worker see it: one warning, and nobody waits once it is over."""
+"""An outage of the database, as all loops of a worker see it: one warning, and no loop waits after its end."""
 
 from __future__ import annotations
 

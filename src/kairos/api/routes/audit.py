@@ -11,7 +11,7 @@ from kairos import shapes
 from kairos.api.responses import answer, kairos_of
 from kairos.api.schemas import audit as schemas
 from kairos.machine.field_checks import LARGEST_ID
-from kairos.operations import audit as verbs
+from kairos.operations import audit as operations
 
 router = APIRouter(tags=["audit"])
 
@@ -29,7 +29,7 @@ async def list_audit(
 ) -> Response:
     """List the requests for changes, newest first, refused ones too; one without a status has an unknown end."""
     found = await kairos_of(request).run(
-        verbs.audit(actor=actor, verb=verb, target=target, before=cursor, limit=limit)
+        operations.audit(actor=actor, verb=verb, target=target, before=cursor, limit=limit)
     )
     more = str(found[-1].id) if len(found) == limit else None
     return answer(request, {"audit": [shapes.document(row) for row in found], "nextCursor": more})

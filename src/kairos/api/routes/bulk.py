@@ -52,5 +52,7 @@ async def change_jobs(request: Request, verb: BulkVerb, wanted: schemas.BulkWant
 def _filters(given: schemas.Filter) -> operations.Filters:
     values = given.model_dump(exclude_none=True)
     if not values:
-        raise BadRequest("A filter that names nothing would take every job: name something.", field="filter")
+        raise BadRequest(
+            "The filter is empty and would match every job: give at least one of its fields.", field="filter"
+        )
     return operations.Filters(**values)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from kairos.api.responses import answer, kairos_of
 from kairos.api.schemas import schedules as schemas
-from kairos.operations import schedules as verbs
+from kairos.operations import schedules as operations
 
 router = APIRouter(tags=["schedules"])
 
@@ -16,6 +16,8 @@ router = APIRouter(tags=["schedules"])
 async def read_intent(request: Request, body: schemas.IntentWanted) -> Response:
     """Parse an intent and return its sentence and next instants; an error names the position and suggestions."""
     kairos = kairos_of(request)
-    plan, ticks = await kairos.run(verbs.intent(body.when, body.tz, body.now, calendars=kairos.calendars))
+    plan, ticks = await kairos.run(
+        operations.intent(body.when, body.tz, body.now, calendars=kairos.calendars)
+    )
     document = {"sentence": plan.sentence, "tz": plan.zone, "recurring": len(ticks) > 1, "ticks": ticks}
     return answer(request, {"intent": document})

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from kairos import shapes
 from kairos.api.responses import answer, caller_of, kairos_of
 from kairos.api.schemas import keys as schemas
-from kairos.operations import keys as verbs
+from kairos.operations import keys as operations
 
 router = APIRouter(tags=["keys"])
 
@@ -22,7 +22,7 @@ async def list_keys(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """List all keys, newest first; revoked ones stay in the list."""
-    found = await kairos_of(request).run(verbs.keys(before=cursor, limit=limit))
+    found = await kairos_of(request).run(operations.keys(before=cursor, limit=limit))
     more = found[-1].id if len(found) == limit else None
     return answer(request, {"keys": [shapes.document(each) for each in found], "nextCursor": more})
 
@@ -32,7 +32,7 @@ async def add_key(request: Request, body: schemas.KeyWanted) -> Response:
     """Create a key. Only this answer contains its secret, of which a hash is stored."""
     caller = caller_of(request)
     key, token = await kairos_of(request).run(
-        verbs.add_key(
+        operations.add_key(
             body.name,
             [str(scope) for scope in body.scopes],
             expires_at=body.expires_at,
@@ -47,6 +47,6 @@ async def add_key(request: Request, body: schemas.KeyWanted) -> Response:
 @router.delete("/api/keys/{id}", response_model=schemas.KeyAnswer)
 async def revoke_key(request: Request, id: str) -> Response:  # noqa: A002 (its name in the path)
     """Revoke a key permanently, and end its sessions; other processes refuse it within seconds."""
-    key = await kairos_of(request).run(verbs.revoke_key(id))
+    key = await kairos_of(request).run(operations.revoke_key(id))
     request.app.access.clear_cache()
     return answer(request, {"key": shapes.document(key)})

@@ -22,8 +22,8 @@ from kairos.app import Kairos
 from kairos.errors import BadCursor, BadRequest, Conflict
 from kairos.machine.call import Call
 from kairos.machine.field_checks import check_instant, check_name
-from kairos.operations import schedules as verbs
-from kairos.operations import ticks as tick_verbs
+from kairos.operations import schedules as operations
+from kairos.operations import ticks as tick_operations
 from kairos.operations.declared_schedules import ORPHANED
 from kairos.operations.named_calls import NamedCall, calls
 from kairos.operations.read_jobs import get
@@ -51,7 +51,7 @@ async def list_schedules(
         _check_cursor(cursor)
 
     async def read(after: str | None, wanted: int) -> Sequence[Schedule]:
-        return await kairos.run(verbs.list_all(after=after, limit=wanted, calendars=kairos.calendars))
+        return await kairos.run(operations.list_all(after=after, limit=wanted, calendars=kairos.calendars))
 
     schedules, more = await cursors.pages_within(
         read,
@@ -79,7 +79,7 @@ async def add_schedule(request: Request, body: schemas.ScheduleWanted) -> Respon
 async def read_schedule(request: Request, name: str) -> Response:
     """One schedule, with its next five ticks."""
     kairos = kairos_of(request)
-    schedule = await kairos.run(verbs.get(name, kairos.calendars))
+    schedule = await kairos.run(operations.get(name, kairos.calendars))
     return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
 
 
@@ -110,7 +110,7 @@ async def pause_schedule(request: Request, name: str, body: schemas.PauseWanted 
     """Pause a schedule until it is resumed."""
     kairos = kairos_of(request)
     reason = None if body is None else body.reason
-    schedule = await kairos.run(verbs.pause(name, reason, calendars=kairos.calendars))
+    schedule = await kairos.run(operations.pause(name, reason, calendars=kairos.calendars))
     return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
 
 
@@ -118,7 +118,7 @@ async def pause_schedule(request: Request, name: str, body: schemas.PauseWanted 
 async def resume_schedule(request: Request, name: str) -> Response:
     """Resume a schedule; the ticks during the pause are recorded as skipped."""
     kairos = kairos_of(request)
-    schedule = await kairos.run(verbs.resume(name, calendars=kairos.calendars))
+    schedule = await kairos.run(operations.resume(name, calendars=kairos.calendars))
     return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
 
 
@@ -128,7 +128,7 @@ async def trigger_schedule(request: Request, name: str) -> Response:
     kairos = kairos_of(request)
 
     def work() -> Operation[Job]:
-        return (yield from get((yield from tick_verbs.trigger(name, **_origin(request)))))
+        return (yield from get((yield from tick_operations.trigger(name, **_origin(request)))))
 
     # In one transaction: a job that was made is answered, and one that cannot be answered was not made.
     job = await kairos.transact(work)
@@ -139,7 +139,9 @@ async def trigger_schedule(request: Request, name: str) -> Response:
 async def backfill_schedule(request: Request, name: str, body: schemas.BackfillWanted) -> Response:
     """Fire the ticks of a past range that were never decided, at most 10,000 at once."""
     kairos = kairos_of(request)
-    backfill = tick_verbs.backfill(name, body.start, body.end, calendars=kairos.calendars, **_origin(request))
+    backfill = tick_operations.backfill(
+        name, body.start, body.end, calendars=kairos.calendars, **_origin(request)
+    )
     jobs = await kairos.run(backfill)
     return answer(request, {"jobs": [{"id": each} for each in jobs]}, 202)
 
@@ -154,9 +156,9 @@ async def list_ticks(
     """List the decided ticks of a schedule, newest first, also after the schedule was deleted."""
     kairos = kairos_of(request)
     before, generation = _position(cursor)
-    found = await kairos.run(tick_verbs.ticks(name, before=before, generation=generation, limit=limit))
+    found = await kairos.run(tick_operations.ticks(name, before=before, generation=generation, limit=limit))
     if not found:
-        await kairos.run(verbs.read_row(name))  # a name that never was one is not found
+        await kairos.run(operations.read_row(name))  # a name that never was one is not found
     last = found[-1] if len(found) == limit else None
     more = None if last is None else f"{last.tick_at.isoformat()}~{last.generation}"
     return answer(request, {"ticks": [shapes.document(each) for each in found], "nextCursor": more})
@@ -170,18 +172,20 @@ def _add(kairos: Kairos, body: schemas.ScheduleWanted, options: Mapping[str, Any
     (call,) = yield from calls(kairos.registry, [NamedCall(body.action, body.input, options)])
     policies = ScheduleOptions.of({name: getattr(body, name) for name in _POLICIES})
     return (
-        yield from verbs.save(body.name, body.when, call, policies, calendars=kairos.calendars, generation=0)
+        yield from operations.save(
+            body.name, body.when, call, policies, calendars=kairos.calendars, generation=0
+        )
     )
 
 
 def _edit(kairos: Kairos, name: str, changes: Mapping[str, Any]) -> Operation[Schedule]:
-    _refuse_declared(kairos, (yield from verbs.get(name)), "changed")
+    _refuse_declared(kairos, (yield from operations.get(name)), "changed")
 
     def call(row: Row) -> Operation[Call]:
         return (yield from _changed_call(kairos, row, changes))
 
     return (
-        yield from verbs.edit(
+        yield from operations.edit(
             name,
             {field: value for field, value in changes.items() if field in _POLICIES},
             when=changes.get("when"),
@@ -193,7 +197,7 @@ def _edit(kairos: Kairos, name: str, changes: Mapping[str, Any]) -> Operation[Sc
 
 def _changed_call(kairos: Kairos, row: Row, changes: Mapping[str, Any]) -> Operation[Call]:
     """Return the new call of a schedule; new arguments are validated, stored ones are not validated again."""
-    call = verbs.stored_call(row)
+    call = operations.stored_call(row)
     if "action" in changes or "input" in changes:
         redacted = serializers.redacted_by_action(row["fsm"], row["redact"] or (), kairos.registry)
         stored = json.loads(row["state"])
@@ -201,7 +205,8 @@ def _changed_call(kairos: Kairos, row: Row, changes: Mapping[str, Any]) -> Opera
             # Another action may redact less: redacted values are not carried over to it.
             if "input" not in changes:
                 raise BadRequest(
-                    "The input holds what is hidden: give the other action its own.", field="input"
+                    "The stored input has redacted values, which another action does not get: give an input.",
+                    field="input",
                 )
             stored = {}
         arguments = (
@@ -218,9 +223,9 @@ def _changed_call(kairos: Kairos, row: Row, changes: Mapping[str, Any]) -> Opera
 
 
 def _remove(kairos: Kairos, name: str) -> Operation[Schedule]:
-    schedule = yield from verbs.get(name, kairos.calendars)
+    schedule = yield from operations.get(name, kairos.calendars)
     _refuse_declared(kairos, schedule, "deleted")
-    yield from verbs.remove(name)
+    yield from operations.remove(name)
     return schedule
 
 

@@ -9,7 +9,7 @@ from kairos import serializers, shapes
 from kairos.api import cursors
 from kairos.api.responses import answer, caller_of, changed, kairos_of
 from kairos.api.schemas import webhooks as schemas
-from kairos.operations import webhooks as verbs
+from kairos.operations import webhooks as operations
 from kairos.shapes.job import Job
 from kairos.shapes.webhook import Webhook
 from kairos.store.query import Operation
@@ -22,7 +22,7 @@ async def list_webhooks(
     request: Request, cursor: cursors.AfterId = None, limit: cursors.Limit = 500
 ) -> Response:
     """List the webhooks with their newest deliveries, without their secrets."""
-    found = await kairos_of(request).run(verbs.webhooks(after=cursor, limit=limit + 1))
+    found = await kairos_of(request).run(operations.webhooks(after=cursor, limit=limit + 1))
     webhooks, more = cursors.page(found, limit, lambda webhook: webhook.id)
     return answer(request, {"webhooks": [shapes.document(each) for each in webhooks], "nextCursor": more})
 
@@ -31,7 +31,7 @@ async def list_webhooks(
 async def add_webhook(request: Request, body: schemas.WebhookWanted) -> Response:
     """Create a webhook that receives alarms. Only this answer contains the secret that signs them."""
     made = await kairos_of(request).run(
-        verbs.add_webhook(body.url, kinds=body.kinds, paused=body.paused, actor=caller_of(request).actor)
+        operations.add_webhook(body.url, kinds=body.kinds, paused=body.paused, actor=caller_of(request).actor)
     )
     request.state.audit = {"webhook": made.id}
     return answer(request, {"webhook": {**shapes.document(made), "secret": made.secret}}, 201)
@@ -42,7 +42,7 @@ async def change_webhook(request: Request, id: int, body: schemas.WebhookChange)
     """Change the URL or the kinds of a webhook, or pause it; what is left out stays."""
     request.state.audit = changed(body)
     webhook = await kairos_of(request).run(
-        verbs.change_webhook(id, url=body.url, kinds=body.kinds, paused=body.paused)
+        operations.change_webhook(id, url=body.url, kinds=body.kinds, paused=body.paused)
     )
     return answer(request, {"webhook": shapes.document(webhook)})
 
@@ -51,8 +51,8 @@ async def change_webhook(request: Request, id: int, body: schemas.WebhookChange)
 async def remove_webhook(request: Request, id: int) -> Response:  # noqa: A002
     """Delete a webhook; deliveries that are still enqueued are skipped."""
     kairos = kairos_of(request)
-    there = await kairos.run(verbs.webhook(id))
-    await kairos.run(verbs.remove_webhook(id))
+    there = await kairos.run(operations.webhook(id))
+    await kairos.run(operations.remove_webhook(id))
     return answer(request, {"webhook": shapes.document(there)})
 
 
@@ -63,8 +63,8 @@ async def test_webhook(request: Request, id: int) -> Response:  # noqa: A002
     actor, request_id = caller_of(request).actor, request.state.request_id
 
     def work() -> Operation[tuple[Job, Webhook]]:
-        job = yield from verbs.try_webhook(id, actor=actor, request_id=request_id)
-        return job, (yield from verbs.webhook(id))
+        job = yield from operations.try_webhook(id, actor=actor, request_id=request_id)
+        return job, (yield from operations.webhook(id))
 
     # In one transaction: a job that was made is answered, and one that cannot be answered was not made.
     job, webhook = await kairos.transact(work)

@@ -117,7 +117,9 @@ def _line(rule: RuleText, line: str, position: int, date_times: list[DateTimeLin
     if upper.startswith("RRULE:"):
         body, position = body[6:], position + 6
     if rule.values:
-        raise IntentError("One rule, please.", text=rule.text, position=position, length=len(body))
+        raise IntentError(
+            "There is more than one RRULE: give one.", text=rule.text, position=position, length=len(body)
+        )
     for piece in body.rstrip(";").split(";"):
         name, equals, value = piece.partition("=")
         key = name.strip().upper()
@@ -141,7 +143,12 @@ def _read_date_times(rule: RuleText, line: DateTimeLine) -> None:
         elif rule.start is None:
             rule.start, rule.zone = local, zone
         else:
-            raise IntentError("One DTSTART, please.", text=rule.text, position=position, length=len(piece))
+            raise IntentError(
+                "There is more than one DTSTART: give one.",
+                text=rule.text,
+                position=position,
+                length=len(piece),
+            )
         position += len(piece) + 1
 
 

@@ -63,7 +63,7 @@ class Bridge:
         try:
             await _reach(address)
             self._write({"up": await self._cluster.connect(address, self._deliver)})
-        except Exception as error:  # noqa: BLE001 (whatever the client raises, the worker is told)
+        except Exception as error:  # noqa: BLE001 (whatever the client raises is reported to the worker)
             self._down(error_text(error))
         limit.cancel()
         reader = asyncio.StreamReader()
@@ -84,7 +84,7 @@ class Bridge:
         elif "stop" in request:
             self._spawn(self._cluster.stop(request["stop"]))
         elif request["drop"] in self._tasks:
-            self._spawn(self._cluster.drop(request["drop"]))  # its answer, whatever it is, is nobody's
+            self._spawn(self._cluster.drop(request["drop"]))  # its answer is ignored
 
     def _spawn(self, what: Any) -> None:
         async def run() -> None:
@@ -160,7 +160,7 @@ class Bridge:
 
 
 async def _reach(address: str) -> None:
-    """Open a connection to the address: the clients wait for minutes where nobody answers."""
+    """Open a connection to the address: the clients wait for minutes if there is no answer."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     if parts.scheme in ("tcp", "tls", "ray") and parts.hostname and parts.port:
         async with asyncio.timeout(_REACH):

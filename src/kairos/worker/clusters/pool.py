@@ -41,7 +41,7 @@ Report = Callable[[str, str], Awaitable[None]]
 
 
 class Clusters:
-    """The clusters of one worker, each connected on first use. `report` is told which one does not serve, and why."""
+    """The clusters of one worker, each connected on first use. `report` gets the one that does not serve, and why."""
 
     def __init__(self, settings: Settings, report: Report | None = None) -> None:
         self._pools = {
