@@ -23,7 +23,7 @@ from chaos.checker import UNDER_LOAD, check
 from chaos.faults import DatabaseFaults, NetworkFaults, ServerFaults, ServiceFaults
 from chaos.growth import Growth
 from chaos.journal import Journal
-from chaos.load import Clients
+from chaos.load import MIX, Clients
 from chaos.nemesis import Fault, Nemesis
 from chaos.network import CONNECTION_LOST, PGBOUNCER, Network, Pooler
 from chaos.postgres import Cluster
@@ -37,7 +37,6 @@ preload("chaos.program")
 
 LEASE = 1.2
 WORKERS = 3
-STUCK_AFTER = 60.0  # seconds without progress after which a run is stuck
 TICK = 2  # seconds between two ticks of the schedule
 
 _LIVE = """
@@ -89,9 +88,9 @@ class Plan:
     rate: float = 12.0 + WORKERS
     backlog: int = 60
     http: bool = True
-    load: float = (
-        0.0  # jobs a second beside those that are checked one by one; with it, growth is checked too
-    )
+    mix: Mapping[str, float] = field(default_factory=lambda: MIX)
+    patience: float = 60.0  # seconds without progress after which a run is stuck
+    load: float = 0.0  # jobs a second beside those that are checked one by one; then growth is checked too
     watch: Callable[[Run], None] = lambda run: None
     workers: int = WORKERS
 
@@ -132,7 +131,7 @@ class Run:
                     self._start_worker,
                     self._other_faults(url, cluster, stack),
                 )
-                stack.callback(self._clean_up)
+                stack.push_async_callback(self._stop_workers)
                 await self._work(stack)
             record = await self._read_record(cluster.primary.url() if cluster else url)
         finally:
@@ -208,7 +207,7 @@ class Run:
         ]
         async with _in_background(background):
             attack = [nemesis.run(of_workers, wanted), nemesis.run(others, wanted)]
-            clients = [self.clients.run(plan.rate, plan.backlog)]
+            clients = [self.clients.run(plan.rate, plan.backlog, plan.mix)]
             if plan.load:
                 clients += [self.clients.enqueue_load(plan.load), self.growth.run(plan.seconds / 60)]
             async with asyncio.TaskGroup() as faults:
@@ -224,19 +223,20 @@ class Run:
 
     async def _wait_until_enough(self, wanted: Mapping[str, int]) -> None:
         """Go on until enough has happened, since the machine may be busy; give up without progress."""
-        deadline = time.monotonic() + 4 * self.plan.seconds + 60
+        patience = self.plan.patience
+        deadline = time.monotonic() + 4 * self.plan.seconds + patience
         seen, since = -1, time.monotonic()
-        while time.monotonic() < min(deadline, since + STUCK_AFTER) and not self._has_done_enough(wanted):
+        while time.monotonic() < min(deadline, since + patience) and not self._has_done_enough(wanted):
             if (done := self.nemesis.counts.total() + self.clients.counts.total()) != seen:
                 seen, since = done, time.monotonic()
             await asyncio.sleep(0.2)
 
     def _has_done_enough(self, wanted: Mapping[str, int]) -> bool:
-        counts = self.nemesis.counts
+        plan, counts = self.plan, self.nemesis.counts
         enough = all(counts[name] >= least for name, least in wanted.items())
-        wanted_acks = guards.wanted_of_clients(self.plan.seconds, http=self.plan.http)
+        wanted_acks = guards.wanted_of_clients(plan.seconds, http=plan.http, signals="inbox" in plan.mix)
         enough &= all(self.clients.counts[name] >= least for name, least in wanted_acks.items())
-        return enough and counts["kill"] + counts["freeze"] >= self.plan.least
+        return enough and counts["kill"] + counts["freeze"] >= plan.least
 
     async def _restart_service(self) -> None:
         while self.plan.http:
@@ -249,7 +249,7 @@ class Run:
         self.network.drop_notifications(False)
         self.nemesis.wake_all()
         await self.nemesis.finish_deploy()
-        await self.clients.finish()
+        await self.clients.finish(self.plan.patience)
         await _retry_until_answered(lambda: self._cancel_unacknowledged(app))
         until = await _retry_until_answered(lambda: _pause(app))
         self.journal.write("schedule", name="often", period=TICK, first=first, until=until or 0)
@@ -269,9 +269,9 @@ class Run:
                     await app.cancel(row["id"])
 
     async def _wait_until_drained(self) -> bool:
-        """Wait until no job is left; return False after `STUCK_AFTER` seconds without progress."""
+        """Wait until no job is left; return False after `patience` seconds without progress."""
         least, since = None, time.monotonic()
-        while time.monotonic() - since < STUCK_AFTER:
+        while time.monotonic() - since < self.plan.patience:
             self.nemesis.wake_all()
             if self.left == 0:
                 return True
@@ -308,18 +308,22 @@ class Run:
             self.plan.watch(self)
             await asyncio.sleep(0.5)
 
-    def _clean_up(self) -> None:
-        """Stop every worker, and kill those that do not stop."""
-        if not hasattr(self, "nemesis"):
-            return
+    async def _stop_workers(self) -> None:
+        """Ask every worker to stop while its network, which runs in this loop, still carries its last statements."""
         workers = [worker for worker in self.nemesis.workers if worker.code is None]
         for worker in workers:
             worker.signal(signal.SIGCONT)
             worker.signal(signal.SIGTERM)
-        deadline = time.monotonic() + 10
-        while any(worker.code is None for worker in workers) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        for worker in workers:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(10):
+                while any(worker.code is None for worker in workers):
+                    await asyncio.sleep(0.05)
+
+    def _clean_up(self) -> None:
+        """End whoever is left."""
+        if not hasattr(self, "nemesis"):
+            return
+        for worker in self.nemesis.workers:
             if worker.code is None:
                 worker.kill()
         end_keepers(f"{program.MARK}={self.folder}")

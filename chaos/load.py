@@ -11,6 +11,7 @@ import math
 import random
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -21,7 +22,6 @@ from kairos.remote import KairosClient
 KEYS = ("red", "green", "blue")
 _MOST_KEYED = 30  # jobs that are live at once
 _COUNTED_ANSWERS = {"woke": "signals that woke", "delivered": "signals that waited"}
-ACKNOWLEDGED_WITHIN = 60.0  # seconds in which a signal must be acknowledged, once the faults are over
 MIX = {
     "walk": 60.0,
     "inbox": 14,
@@ -53,9 +53,8 @@ class Clients:
         self.keyed = 0  # those with a partition key
         self.counts: Counter[str] = Counter()  # acknowledgements and requests, by the names in guards.py
 
-    async def run(self, rate: float, most: int, mix: dict[str, float] | None = None) -> None:
+    async def run(self, rate: float, most: int, mix: Mapping[str, float] = MIX) -> None:
         """Enqueue jobs until cancelled, while at most `most` of them are live; `finish` completes what was begun."""
-        mix = mix or MIX
         began, sent = time.monotonic(), 0
         while True:
             # By the clock, not by a pause between two requests: at a thousand a second the errors would add up.
@@ -84,11 +83,11 @@ class Clients:
             else:
                 self.counts["ack"] += batch
 
-    async def finish(self) -> None:
-        """Wait until all clients have finished; they give up after `ACKNOWLEDGED_WITHIN`."""
-        self._deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
+    async def finish(self, within: float) -> None:
+        """Wait until all clients have finished; a signal must be acknowledged within so many seconds."""
+        self._deadline = time.monotonic() + within
         with suppress(TimeoutError):
-            async with asyncio.timeout(2 * ACKNOWLEDGED_WITHIN):
+            async with asyncio.timeout(2 * within):
                 while self._background:
                     await asyncio.wait(self._background)
         for task in self._background:

@@ -26,19 +26,18 @@ async def test_workers_killed_and_frozen_inside_their_steps_break_no_promise(dat
 
 async def test_a_lost_acknowledged_enqueue_is_a_verdict_and_no_hang(database, tmp_path, monkeypatch):
     """Jobs that were acknowledged vanish under the clients that still send them signals."""
-    monkeypatch.setattr(harness, "STUCK_AFTER", 5.0)
-    monkeypatch.setattr(load, "ACKNOWLEDGED_WITHIN", 5.0)
     answered = load.Clients.enqueue
 
     async def acknowledged_and_lost(self, action, state, **options):
         job = await answered(self, action, state, **options)
-        if job is None or action != "inbox":
-            return job
+        if job is None:
+            return None
         self._journal.write("ack", job=job + 1_000_000, token="lost", action=action)
         return job + 1_000_000
 
     monkeypatch.setattr(load.Clients, "enqueue", acknowledged_and_lost)
-    report = await run(database, tmp_path, seconds=2, seed=1, faults={}, http=False)
+    waits = {"mix": {"inbox": 1.0}, "patience": 2.0}
+    report = await run(database, tmp_path, seconds=1, seed=1, faults={}, http=False, **waits)
     assert report.verdict == "INVALID"
     assert any("was accepted and does not exist" in said for said in report.violations)
     # The jobs that the signals were meant for never end: that is reported too, after a bounded wait.
@@ -49,8 +48,6 @@ async def test_a_run_that_ends_on_workers_of_the_old_release_finishes_the_deploy
     database, tmp_path, monkeypatch
 ):
     """Only the new release knows the second version of an action, and its jobs must end as well."""
-    monkeypatch.setattr(harness, "STUCK_AFTER", 5.0)
-    monkeypatch.setattr(load, "MIX", {"trek": 1.0})
     put_worker, started = harness.Nemesis.put_worker, []
 
     def first_the_old(self, slot, release):
@@ -58,7 +55,7 @@ async def test_a_run_that_ends_on_workers_of_the_old_release_finishes_the_deploy
         put_worker(self, slot, started[-1])
 
     monkeypatch.setattr(harness.Nemesis, "put_worker", first_the_old)
-    report = await run(database, tmp_path, seconds=2, seed=1, faults={}, http=False)
+    report = await run(database, tmp_path, seconds=2, seed=1, faults={}, http=False, mix={"trek": 1.0})
     assert report.violations == []
     assert started == [program.OLD] * harness.WORKERS + [program.NEW] * harness.WORKERS
 
