@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from tests.cli.terminal import Terminal
 
 
@@ -45,11 +47,18 @@ def test_a_terminal_is_drawn_anew_until_it_is_interrupted(kairos: Terminal, data
     os.close(end)
     seen = b""
     while seen.count(b"No worker is there.") < 3:
-        seen += os.read(screen, 65536)
+        seen += _shown(screen, seen)
     process.send_signal(signal.SIGINT)
     with suppress(OSError):  # which is how the terminal says that its last program has ended
-        while chunk := os.read(screen, 65536):  # a terminal that nobody reads would keep it from ending
-            seen += chunk
+        for _ in range(1000):  # a terminal that nobody reads would keep it from ending
+            seen += _shown(screen, seen)
+        pytest.fail("it goes on drawing after the interrupt")
     assert process.wait(30) == 0
     os.close(screen)
     assert not re.search(rb"Traceback", seen)
+
+
+def _shown(screen: int, before: bytes) -> bytes:
+    """What is drawn next; nothing for half a minute fails the test with what was seen until then."""
+    assert select.select([screen], [], [], 30)[0], f"nothing more after {before[-2000:]!r}"
+    return os.read(screen, 65536)
