@@ -11,7 +11,8 @@ from tests.schedule_ticks.firing import NOON, add, fire_all, outcome
 from kairos import IntentError
 from kairos.errors import BadRequest, NotFound
 from kairos.testing import drain
-from kairos.worker.ticker import Ticker
+from kairos.worker import ticker
+from kairos.worker.ticker import MAX_TICKS, Ticker
 
 
 @pytest.mark.parametrize(("moved", "fired"), [(-1, 0), (0, 1), (1, 1)])
@@ -43,6 +44,28 @@ async def test_after_any_downtime_fired_and_skipped_are_all_there_is(app, missed
     assert fired + skipped == missed
     await fire_all(app)
     assert await outcome(app) == (fired, skipped)
+
+
+async def test_what_many_schedules_missed_is_decided_in_small_transactions(app):
+    for number in range(10):
+        await app.schedules.add(f"s{number}", "every minute", app.report.call())
+    await app.clock.freeze(NOON + timedelta(minutes=500, seconds=59))
+    assert await Ticker(app.store).fire()
+    decided = sum([sum(await outcome(app, f"s{number}")) for number in range(10)])
+    assert 0 < decided < 2 * MAX_TICKS
+    await fire_all(app)
+    assert [await outcome(app, f"s{number}") for number in range(10)] == [(1, 499)] * 10
+
+
+async def test_a_ticker_that_takes_long_leaves_the_other_schedules_to_the_next_transaction(app, monkeypatch):
+    for number in range(3):
+        await app.schedules.add(f"s{number}", "every minute", app.report.call())
+    await app.clock.freeze(NOON + timedelta(minutes=1))
+    monkeypatch.setattr(ticker, "MAX_SECONDS", -1.0)
+    assert await Ticker(app.store).fire()
+    assert len(await app.jobs()) == 1
+    await fire_all(app)
+    assert len(await app.jobs()) == 3
 
 
 @pytest.mark.parametrize(("catch_up", "fired"), [("none", 1), ("last", 1), ("all", 3)])

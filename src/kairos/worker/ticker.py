@@ -6,6 +6,8 @@ A schedule fires by its stored plan; its sentence is compiled only if an older r
 from __future__ import annotations
 
 import json
+import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,8 +29,11 @@ from kairos.worker.commit import open_keys
 log = Logger("kairos.worker")
 
 BATCH = 500
-# After a long downtime the ticks of a schedule are decided in portions, so that a transaction stays small.
+# After a long downtime ticks are decided in portions, so that a transaction stays small: at most so many of a schedule,
+# and no further schedule once there are so many, or once it took so many seconds. Decided all at once, the ticks that
+# hundreds of schedules missed in a night would take longer than the timeout of a transaction, again and again.
 MAX_TICKS = 1000
+MAX_SECONDS = 0.25
 # find_schedule_problems.sql knows this text.
 UNREADABLE = "its sentence cannot be read"
 _LONGEST_REASON = 500
@@ -73,20 +78,29 @@ class Ticker:
             self._planned = True
         async with self._store.transaction() as connection:
             rows = await self._store.on(connection, Query("lock_due_schedules", (BATCH, VERSION)))
-            batch = [ticks for row in rows if (ticks := await self._decide(connection, row)) is not None]
+            batch, left = await self._decide_portion(connection, rows)
             stopped = await self._cancel_live(connection, batch)
             fired = await self._store.on(connection, fire_query(batch))
             await self._store.on(connection, advance_query(batch))
-        for row in fired:
-            if row["reason"] is not None:
-                log.warning(
-                    "a tick was skipped",
-                    schedule=row["schedule"],
-                    tick_at=row["tick_at"],
-                    reason=row["reason"],
-                )
+        skipped = Counter((row["schedule"], row["reason"]) for row in fired if row["reason"] is not None)
+        for (schedule, reason), number in skipped.items():
+            log.warning("ticks were skipped", schedule=schedule, ticks=number, reason=reason)
         await self._notify(fired, stopped)
-        return len(rows) == BATCH or any(len(ticks.decisions) == MAX_TICKS for ticks in batch)
+        return left or len(rows) == BATCH or any(len(ticks.decisions) == MAX_TICKS for ticks in batch)
+
+    async def _decide_portion(
+        self, connection: Connection, rows: Sequence[Row]
+    ) -> tuple[list[ScheduleTicks], bool]:
+        """Decide on the schedules in their order, as far as a transaction goes; return whether some are left."""
+        batch: list[ScheduleTicks] = []
+        ticks, deadline = 0, time.monotonic() + MAX_SECONDS
+        for place, row in enumerate(rows, start=1):
+            if (decided := await self._decide(connection, row)) is not None:
+                batch.append(decided)
+                ticks += len(decided.decisions)
+            if ticks >= MAX_TICKS or time.monotonic() > deadline:
+                return batch, place < len(rows)
+        return batch, False
 
     async def _store_missing_plans(self) -> None:
         """Compile and store the plans of schedules that an older release saved, whether they are due or not."""
