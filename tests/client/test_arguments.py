@@ -51,7 +51,7 @@ def order(app: Kairos) -> Any:
         ({"user": 7, "items": [], "extra": 1e400}, BadValue, "state.extra"),
         ({"user": 7, "items": [], "extra": "\udc00"}, BadValue, "state.extra"),
         ({"user": 7, "items": [], "extra": "x" * (1 << 20)}, BadValue, "state"),
-        ({"user": 7, "items": [], "extra": ...}, BadValue, "state"),
+        ({"user": 7, "items": [], "extra": ...}, BadValue, "extra"),
         ({"user": 10**4000, "items": []}, BadRequest, None),
     ],
     ids=lambda value: str(value)[:50],

@@ -80,16 +80,6 @@ async def test_without_an_annotation_only_json_is_returned_and_the_error_says_wh
     ]
 
 
-async def test_a_value_that_does_not_fit_its_annotation_but_is_json_is_kept(app: Kairos) -> None:
-    @app.job
-    async def give() -> int:
-        return "text"  # type: ignore[return-value]
-
-    job = await give.enqueue()
-    await drain(app)
-    assert await app.result(job.id) == "text"
-
-
 @pytest.mark.parametrize("value", [float("nan"), [Decimal("1"), float("inf")], {"f": object()}, lambda: None])
 async def test_what_json_cannot_hold_fails_the_job_with_its_name(app: Kairos, value: Any) -> None:
     @app.job
@@ -103,16 +93,67 @@ async def test_what_json_cannot_hold_fails_the_job_with_its_name(app: Kairos, va
     assert "result" in (read.error or "")
 
 
-async def test_an_output_that_is_not_what_the_function_declares_is_told_in_a_sentence(app: Kairos) -> None:
-    @app.job
-    async def count_pages() -> int:
-        return "many"  # type: ignore[return-value]
+async def test_an_output_of_earlier_code_that_does_not_fit_is_told_in_a_sentence(app: Kairos) -> None:
+    async def count_pages() -> str:
+        return "many"
 
-    async with app:
-        job = await count_pages.enqueue()
-        await drain(app)
+    job = await app.job(count_pages).enqueue()
+    await drain(app)
+    async with Kairos(app.database_url) as later:
+        count_pages.__annotations__["return"] = int
         with pytest.raises(
             BadValue, match=r"^The output of 'count_pages' is not what its function is annotated to return"
         ):
-            await count_pages.result(job)
-        assert await app.result(job.id) == "many"
+            await later.job(count_pages).result(job)
+    assert await app.result(job.id) == "many"
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "why"),
+    [
+        (int, "forty-two", "result: Input should be a valid integer"),
+        (int, "42", "result: Input should be a valid integer"),
+        (str, 42, "result: Input should be a valid string"),
+        (list[int], [1, "2"], "result[1]: Input should be a valid integer"),
+        (dict[str, int], {"a": None}, "result['a']: Input should be a valid integer"),
+        (User, {"nam": "Ann"}, "result['name']: Field required"),
+    ],
+    ids=str,
+)
+async def test_a_result_that_its_annotation_does_not_allow_fails_the_job(
+    app: Kairos, kind: Any, value: Any, why: str
+) -> None:
+    async def give() -> Any:
+        return value
+
+    give.__annotations__["return"] = kind
+    job = await app.job(give).enqueue()
+    await drain(app)
+    ended = await app.get(job.id)
+    assert (ended.state, ended.error) == (
+        "failed",
+        f"BadValue: 'give' returned what its annotation does not allow: {why}. Return that, or change the annotation.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (float, 1),
+        (User, {"name": "Ann", "born": "2000-01-01"}),
+        (tuple[int, str], (1, "a")),
+        (datetime, "2030-01-02T03:04:05Z"),
+        (int | Stop, 5),
+        (int, None),
+        (dict, {"a": [1]}),
+    ],
+    ids=str,
+)
+async def test_json_that_reads_as_the_annotation_is_a_result(app: Kairos, kind: Any, value: Any) -> None:
+    async def give() -> Any:
+        return value
+
+    give.__annotations__["return"] = kind
+    job = await app.job(give).enqueue()
+    await drain(app)
+    assert (await app.get(job.id)).state == "success"

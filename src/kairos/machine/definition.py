@@ -16,6 +16,7 @@ from kairos.json_codec import NotJsonType
 from kairos.machine.call import OPTION_NAMES
 from kairos.machine.context import Context
 from kairos.machine.field_checks import check_name, check_queue, check_range
+from kairos.machine.round_trip import refuse_changed, refuse_unwritable
 from kairos.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -83,7 +84,15 @@ class Machine:
                 raise
             found = error.errors()
             raise BadArguments(_why(self, found), field=_field(found)) from error
-        return self.dump(state, exclude=_plain_defaults(state), is_exact=self.exact)
+        if self.exact:
+            return self.dump(state, exclude=_plain_defaults(state), is_exact=True)
+        try:
+            text = self.dump(state, exclude=_plain_defaults(state))
+        except BadValue:
+            refuse_unwritable(self.name, state)
+            raise
+        refuse_changed(self.name, self.state, state, text)
+        return text
 
     def partial_state(self, values: Mapping[str, Any], *, lacks: str | None) -> dict[str, Any]:
         """Validate the arguments of a call that still lacks one, and return them as JSON values."""
@@ -114,7 +123,7 @@ class Machine:
     def dump_result(self, result: Any) -> str:
         """Encode what a job returned; values that are not JSON themselves are written as the annotation says."""
         try:
-            return json_codec.dumps(result, "result")
+            text = json_codec.dumps(result, "result")
         except NotJsonType as refusal:
             if self.result is None:
                 hint = (
@@ -123,7 +132,25 @@ class Machine:
                     else "return its model_dump(mode='json')"
                 )
                 raise BadValue(f"{refusal.message[:-1]}: {hint}, or return JSON.", field="result") from None
-        return _encode(self.result, result, "result", f"The result of {self.name!r}")
+            return _encode(self.result, result, "result", f"The result of {self.name!r}")
+        if self.result is not None:
+            self._check_result(text)
+        return text
+
+    def _check_result(self, text: str) -> None:
+        """Refuse JSON that is not what the function is annotated to return: callers would rely on that."""
+        from pydantic import ValidationError
+
+        try:
+            self.result.validate_json(text, strict=True)  # type: ignore[union-attr]
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = "".join(f"[{part!r}]" for part in first["loc"])
+            raise BadValue(
+                f"{self.name!r} returned what its annotation does not allow: result{where}: {first['msg']}. Return "
+                "that, or change the annotation.",
+                field="result",
+            ) from error
 
     def load_result(self, output: Any) -> Any:
         """Return the stored output as the type that the function is annotated to return."""

@@ -260,9 +260,26 @@ def _arguments(name: str, fields: dict[str, Any]) -> type[BaseModel]:
             warnings.filterwarnings("ignore", message="Field name .* shadows")
             return create_model("Arguments", __config__=config, **fields)
     except (NameError, TypeError, PydanticUserError) as error:
-        raise BadDefinition(
-            f"Job {name!r} has an argument that cannot be typed: {_first_line(error)}"
-        ) from error
+        raise BadDefinition(f"Job {name!r} has an argument {_why_untyped(fields, error)}") from error
+
+
+def _why_untyped(fields: Mapping[str, Any], error: Exception) -> str:
+    """Say why arguments cannot be typed: mostly one is annotated with a class that JSON cannot hold."""
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
+    for name, (annotation, _) in fields.items():
+        try:
+            TypeAdapter(annotation)
+        except PydanticSchemaGenerationError:
+            kind = getattr(annotation, "__name__", None) or str(annotation)
+            return (
+                f"that JSON cannot hold, {name}: {kind}. Take plain values, such as {name}_id: int, and load it in the "
+                "function."
+            )
+        except (NameError, TypeError, PydanticUserError):
+            continue
+    return f"that cannot be typed: {_first_line(error)}"
 
 
 def _parameters(function: Callable[..., Any], name: str) -> tuple[list[inspect.Parameter], bool]:
