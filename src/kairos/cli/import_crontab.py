@@ -19,7 +19,7 @@ from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
 from kairos.cli.run import call
 from kairos.errors import BadRequest
 from kairos.machine.call import Options
-from kairos.schedule.timezones import find_zone
+from kairos.schedule.timezones import find_zone, unknown_zone
 
 REFUSED = 65  # EX_DATAERR: a line of the file cannot be imported
 
@@ -176,7 +176,7 @@ def _zone(given: str | None) -> str:
             "The machine's time zone has no name that can be found: give it with --tz.", field="tz"
         )
     if find_zone(name) is None:
-        raise BadRequest(f"{name!r} is not a time zone.", field="tz")
+        raise BadRequest(unknown_zone(name), field="tz")
     return name
 
 

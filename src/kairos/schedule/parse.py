@@ -54,7 +54,7 @@ def when(
     """
     zone = timezones.find_zone(tz)
     if zone is None:
-        raise IntentError(f"{tz!r} is not a time zone.", text=tz, length=len(tz))
+        raise IntentError(timezones.unknown_zone(tz), text=tz, length=len(tz))
     instant = require_aware(now) if now is not None else datetime.now(UTC)
     calendars = calendars or {}
     # Round a fraction of a second up, so that no tick comes before the requested delay has passed.

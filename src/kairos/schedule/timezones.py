@@ -7,6 +7,7 @@ import unicodedata
 from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -100,6 +101,20 @@ def find_zone(text: str) -> str | None:
     if "/" in wanted:
         return _known().get(wanted.replace(" ", "_"))
     return _cities().get(wanted)
+
+
+def similar_zones(text: str) -> list[str]:
+    """Names of zones or places that are spelled almost like this one, the nearest first."""
+    wanted = without_marks(" ".join(text.split())).lower()
+    names = _known() if "/" in wanted else {**_cities(), **PLACE_ZONES}
+    close = get_close_matches(wanted.replace(" ", "_") if "/" in wanted else wanted, names, 2, 0.75)
+    return [names[name] if "/" in name else name.title() for name in close]
+
+
+def unknown_zone(name: str) -> str:
+    """The sentence about a name that is no time zone."""
+    close = similar_zones(name)
+    return f"{name!r} is not a time zone.{f' Did you mean {close[0]!r}?' if close else ''}"
 
 
 def offset_at(zone: tzinfo, instant: int) -> int:

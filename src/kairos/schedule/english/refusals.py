@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
 from kairos.schedule.english.vocabulary import KNOWN, MONTHS, UNITS, VAGUE, VAGUE_SUGGESTIONS
+from kairos.schedule.english.zone_names import refuse_misspelled_place
 
 if TYPE_CHECKING:
     from kairos.schedule.english.draft import DayChoice
@@ -63,6 +64,8 @@ def refuse_rate(reader: TokenReader, first: int, until: int) -> NoReturn:
 def _refuse_word(reader: TokenReader) -> NoReturn:
     token = reader.peek()
     unknown = len(token.text) > 2 and token.text not in KNOWN
+    if unknown:
+        refuse_misspelled_place(reader)
     close = get_close_matches(token.text, KNOWN, n=2, cutoff=0.66) if unknown else []
     if close:
         fixed = tuple(f"{reader.text[: token.start]}{word}{reader.text[token.end :]}" for word in close)

@@ -43,6 +43,7 @@ def _named(reader: TokenReader, announced: bool) -> str | None:
     if token.kind == "zone":
         found = timezones.find_zone(token.raw)
         if found is None:
+            _refuse_misspelled(reader, f"{token.raw} is not a time zone", token.raw, 1)
             reader.refuse(f"{token.raw} is not a time zone.")
         reader.take()
         return found
@@ -62,6 +63,22 @@ def _named(reader: TokenReader, announced: bool) -> str | None:
         if announced and timezones.without_marks(name).lower() in AMBIGUOUS_PLACES:
             _refuse_place(reader, name, size)
     return None
+
+
+def refuse_misspelled_place(reader: TokenReader) -> None:
+    """Refuse an unknown word after “in” that is spelled almost like a place, with that place; else do nothing."""
+    if not reader.index or reader.tokens[reader.index - 1].text not in ("in", "("):
+        return
+    for size in range(LONGEST_NAME, 0, -1):
+        pieces = [reader.peek(n) for n in range(size)]
+        if all(piece.kind == "word" for piece in pieces) and pieces[0].text != "the":
+            name = " ".join(piece.raw for piece in pieces)
+            _refuse_misspelled(reader, f"“{name}” is not a place that it knows", name, size)
+
+
+def _refuse_misspelled(reader: TokenReader, message: str, name: str, size: int) -> None:
+    if close := tuple(timezones.similar_zones(name)):
+        _refuse_for(reader, f"{message}; {close[0]}?", close, size)
 
 
 def _clear_alone(reader: TokenReader, name: str, size: int) -> bool:

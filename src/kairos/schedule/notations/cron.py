@@ -102,7 +102,7 @@ def _macro(text: str, tokens: list[tuple[str, int]], zone: str) -> Recurrence:
 def _zone(text: str, name: str, position: int) -> str:
     found = timezones.find_zone(name)
     if found is None:
-        raise IntentError(f"{name!r} is not a time zone.", text=text, position=position, length=len(name))
+        raise IntentError(timezones.unknown_zone(name), text=text, position=position, length=len(name))
     return found
 
 

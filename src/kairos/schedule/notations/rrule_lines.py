@@ -105,7 +105,7 @@ def _line(rule: RuleText, line: str, position: int, date_times: list[DateTimeLin
             zone = timezones.find_zone(found[1])
             if zone is None:
                 raise IntentError(
-                    f"{found[1]!r} is not a time zone.",
+                    timezones.unknown_zone(found[1]),
                     text=rule.text,
                     position=position + found.start(1),
                     length=len(found[1]),
