@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,10 +15,11 @@ import psycopg
 import pytest
 from tests.cli.terminal import Terminal
 
-from kairos import SyncKairos
+from kairos import Kairos, SyncKairos
 from kairos.alarms.environment_checks import Environment, check
 from kairos.embedded import Server
 from kairos.store import migrate
+from kairos.testing import Clock
 
 WELL = Environment(
     server={
@@ -31,6 +33,7 @@ WELL = Environment(
         "notifications": 0.0,
         "connections": 10,
         "max_connections": 100,
+        "clock_replaced": False,
     },
     hears=True,
     pooled=False,
@@ -65,6 +68,7 @@ def test_all_is_quiet_where_nothing_is_wrong() -> None:
         ({"track_counts": False}, "AUTOVACUUM_OFF"),
         ({"notifications": 0.11}, "NOTIFICATIONS_FULL"),
         ({"connections": 90}, "CONNECTIONS_SPENT"),
+        ({"clock_replaced": True}, "CLOCK_REPLACED"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
@@ -181,3 +185,15 @@ def test_thresholds_come_from_the_settings(kairos: Terminal) -> None:
     kairos.environment["KAIROS_ALARM_AFTER"] = "jobs_overdue=never"
     said = kairos("doctor")
     assert (said.code, "alarm_after of jobs_overdue" in said.out) == (78, True)
+
+
+async def test_a_clock_that_a_test_left_behind_is_named(kairos: Terminal, database: str) -> None:
+    async def codes() -> set[str]:
+        told = await asyncio.to_thread(kairos, "doctor", "--json")
+        return {problem["code"] for problem in json.loads(told.out)["problems"]}
+
+    async with Kairos(database) as app:
+        clock = await Clock(app).install()
+        assert "CLOCK_REPLACED" in await codes()
+        await clock.uninstall()
+        assert "CLOCK_REPLACED" not in await codes()

@@ -83,6 +83,15 @@ _CHECKS: tuple[tuple[Callable[[Environment], bool], Problem], ...] = (
         ),
     ),
     (
+        lambda place: place.server["clock_replaced"],
+        Problem(
+            "CLOCK_REPLACED",
+            "The clock of this database was replaced by kairos.testing.Clock: delays, retries, leases and schedules "
+            "follow it, not the real time.",
+            "Put the real clock back with `await Clock(app).uninstall()`, unless this database is for tests.",
+        ),
+    ),
+    (
         lambda place: place.server["version"] < OLDEST_POSTGRES,
         Problem("POSTGRES_TOO_OLD", "Postgres is older than 15.", "Upgrade it to 15 or later."),
     ),

@@ -7,4 +7,9 @@ select current_setting('server_version_num')::int as version, current_setting('s
   exists (select from unawaited_standbys) as followed_asynchronously,
   pg_notification_queue_usage() as notifications,
   (select count(*) from pg_stat_activity a where a.backend_type = 'client backend') as connections,
-  current_setting('max_connections')::int as max_connections, clock_timestamp() as clock
+  current_setting('max_connections')::int as max_connections, clock_timestamp() as clock,
+  exists (
+    select from pg_class c
+    where c.relname = 'clock'
+      and c.relnamespace = (select g.relnamespace from pg_class g where g.oid = 'kairos.gen_durable'::regclass)
+  ) as clock_replaced
