@@ -110,3 +110,21 @@ def test_a_taken_unique_key_is_a_conflict(kairos: Terminal, shop: Path) -> None:
     said = kairos("enqueue", shop, "greet", "name=y", "--unique", "u")
     assert said.code == 65
     assert said.err == "kairos: Job 1 holds the unique key 'u' and is pending.\n"
+
+
+def test_the_app_may_be_left_out_where_the_environment_names_it(
+    kairos: Terminal, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAIROS_APP", str(shop))
+    assert enqueued(kairos, "greet", "name=x")["action"] == "greet"
+    assert enqueued(kairos, shop, "greet", "name=x")["action"] == "greet"
+
+
+def test_a_forgotten_app_is_named(kairos: Terminal) -> None:
+    for words in (["greet", "name=x"], ["greet"], ["name=x"]):
+        told = kairos("enqueue", *words)
+        assert told.code == 64
+        assert told.err == (
+            "kairos: kairos enqueue needs an app and an action: write `kairos enqueue app.py greet name=world`, or set "
+            "KAIROS_APP to the app.\n"
+        )

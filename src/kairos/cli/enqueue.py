@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from itertools import takewhile
 from typing import Annotated, Any
 
 import typer
@@ -10,24 +12,24 @@ from kairos import serializers
 from kairos.cli import parse
 from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
 from kairos.cli.job_requests import answer
-from kairos.cli.load import App, load_app
+from kairos.cli.load import load_app
 from kairos.cli.when import Zone
+from kairos.errors import BadRequest
 from kairos.machine.backoff import Backoff
 from kairos.shapes.job import Job
 
 
 def enqueue(
     ctx: typer.Context,
-    app: App,
-    action: Annotated[str, typer.Argument(metavar="ACTION", show_default=False, help="What to run.")],
-    pairs: Annotated[
-        list[str] | None,
+    words: Annotated[
+        list[str],
         typer.Argument(
-            metavar="[KEY=VALUE]...",
+            metavar="[APP] ACTION [KEY=VALUE]...",
             show_default=False,
-            help="Its arguments: a value that is JSON is taken as JSON, any other as text.",
+            help="The app, unless KAIROS_APP names it; what to run; its arguments: a value that is JSON is taken as "
+            "JSON, any other as text.",
         ),
-    ] = None,
+    ],
     text: Annotated[
         str | None,
         typer.Option("--input", metavar="JSON", help="All arguments as one object; - reads standard input."),
@@ -58,6 +60,7 @@ def enqueue(
     as_json: Json = False,
 ) -> None:
     """Enqueue a job: its arguments are checked now, and a worker runs it."""
+    app, action, pairs = _named(words, os.environ.get("KAIROS_APP"))
     loaded = load_app(app, ctx.obj.overridden_by(database_url, data))
     given = {
         "queue": queue,
@@ -74,7 +77,22 @@ def enqueue(
     }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     kairos = connect(loaded.settings, loaded.registry)
-    call = kairos.action(action).options(**options).call(**parse.arguments(pairs or [], text))
+    call = kairos.action(action).options(**options).call(**parse.arguments(pairs, text))
     with kairos:
         job: Job = kairos.enqueue(call)
     answer(job, as_json, f" in queue {job.queue}", document=serializers.job(job, loaded.registry))
+
+
+def _named(words: list[str], default: str | None) -> tuple[str, str, list[str]]:
+    """Return the app, the action and its arguments; of the words before the first argument, the last is the action."""
+    names = list(takewhile(lambda word: "=" not in word, words))[:2]
+    rest = words[len(names) :]
+    match names, default:
+        case [app, action], _:
+            return app, action, rest
+        case [action], str(app) if app:
+            return app, action, rest
+    raise BadRequest(
+        "kairos enqueue needs an app and an action: write `kairos enqueue app.py greet name=world`, or set KAIROS_APP "
+        "to the app."
+    )
