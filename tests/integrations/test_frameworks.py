@@ -117,3 +117,27 @@ def test_djangos_settings_of_a_database_are_a_url() -> None:
     assert url_of(socket) == "postgresql://me@/shop?host=%2Frun%2Fpostgresql&port=5433"
     with pytest.raises(ConfigError, match="Kairos needs PostgreSQL"):
         url_of({"ENGINE": "django.db.backends.sqlite3", "NAME": "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("KAIROS_DATABSE", "Did you mean 'KAIROS_DATABASE'?"),
+        ("KAIROS_DATABASE_URL", "Did you mean 'KAIROS_DATABASE'?"),
+    ],
+)
+def test_a_setting_of_django_that_nobody_reads_is_refused(name: str, hint: str, tmp_path: Path) -> None:
+    program = (
+        "import django; from django.conf import settings;"
+        f"settings.configure(INSTALLED_APPS=['kairos.integrations.django'], {name}='x'); django.setup()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert f"Django's settings have {name}, which Kairos does not read there. {hint}" in ended.stderr

@@ -6,9 +6,26 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from kairos.errors import ConfigError
+from kairos.suggest import did_you_mean
+
+# What Kairos reads from Django's settings.
+_SETTINGS = ("KAIROS_APP", "KAIROS_DATABASE")
 
 # Of Django's OPTIONS, those that are libpq's own.
 _OF_LIBPQ = ("service", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs")
+
+
+def check_settings() -> None:
+    """Refuse a setting of Django that is meant for Kairos and that nobody reads, such as a misspelled one."""
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    for name in dir(settings):
+        if name.startswith("KAIROS_") and name not in _SETTINGS:
+            raise ImproperlyConfigured(
+                f"Django's settings have {name}, which Kairos does not read there.{did_you_mean(name, _SETTINGS)} Its "
+                "other settings are variables of the environment, kairos.toml or arguments of Kairos(…)."
+            )
 
 
 def database_url(alias: str = "default") -> str:
@@ -16,7 +33,7 @@ def database_url(alias: str = "default") -> str:
     from django.conf import settings
 
     if alias not in settings.DATABASES:
-        raise ConfigError(f"DATABASES has no {alias!r}: name one that it has.")
+        raise ConfigError(f"DATABASES has no {alias!r}.{did_you_mean(alias, settings.DATABASES)}")
     return url_of(settings.DATABASES[alias], alias)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import django
 from django.apps import apps
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db import close_old_connections, connections
 from django.tasks.backends.base import BaseTaskBackend
 from django.tasks.base import TaskContext, TaskError, TaskResult, TaskResultStatus
@@ -23,14 +24,17 @@ from django.utils.json import normalize_json
 from django.utils.module_loading import import_string
 
 from kairos import Backoff, Context, Job, JobState, Kairos, SyncKairos
-from kairos.errors import NotFound
-from kairos.integrations.django.database import database_url
+from kairos.errors import KairosError, NotFound
+from kairos.integrations.django.database import check_settings, database_url
+from kairos.suggest import did_you_mean
 
 if not apps.ready:  # a worker process that was started by another one
     django.setup()
 
+check_settings()
 ACTION = "django.task"
 _ALIAS: str = getattr(settings, "KAIROS_DATABASE", "default")
+_OPTIONS = ("retry", "ttl")
 _FAILED = "the task failed"
 _STATUS = {
     JobState.RUNNING: TaskResultStatus.RUNNING,
@@ -67,15 +71,27 @@ class KairosBackend(BaseTaskBackend):  # type: ignore[misc]  # Django has no typ
     supports_get_result = True
     supports_priority = True
 
+    def __init__(self, alias: str, params: dict[str, Any]) -> None:
+        super().__init__(alias, params)
+        for name in self.options:
+            if name not in _OPTIONS:
+                raise ImproperlyConfigured(
+                    f"OPTIONS of TASKS[{alias!r}] has {name!r}, which Kairos does not know."
+                    f"{did_you_mean(name, _OPTIONS)}"
+                )
+        try:
+            self._retry = Backoff(**self.options["retry"]) if self.options.get("retry") else None
+        except KairosError as error:
+            raise ImproperlyConfigured(f"OPTIONS of TASKS[{alias!r}]: {error.message}") from error
+
     def enqueue(self, task: Any, args: Any, kwargs: Any) -> TaskResult:
         self.validate_task(task)
-        retry = self.options.get("retry")
         call = _task.options(
             queue=task.queue_name,
             priority=-task.priority,  # Django's higher is earlier
             run_at=task.run_after,
             ttl=self.options.get("ttl"),
-            retry=Backoff(**retry) if retry else None,
+            retry=self._retry,
         ).call(
             backend=self.alias,
             task=task.module_path,
