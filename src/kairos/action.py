@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypedDict, 
 
 from typing_extensions import TypeVar
 
-from kairos import operations
+from kairos import operations, other_libraries
 from kairos.durations import Duration
 from kairos.errors import BadArguments
 from kairos.fsm.lifecycle import Status
@@ -54,32 +54,6 @@ class CallOptions(DeclaredOptions, total=False):
     queue: str | None
     retry: Backoff | None
     ttl: Duration | None
-
-
-# Options of other libraries whose nearest name here means something else.
-_RETRY = "retry=Backoff(attempts=…), which counts the first execution too"
-_OTHER_LIBRARIES = {
-    "max_retries": _RETRY,
-    "retries": _RETRY,
-    "attempts": _RETRY,
-    "max_attempts": _RETRY,
-    "retry_backoff": "retry=Backoff(base=…, factor=…, cap=…)",
-    "autoretry_for": "retry=Backoff(attempts=…, only=(…,))",
-    "countdown": 'delay="10m"',
-    "eta": "run_at=…",
-    "expires": 'ttl="1h"',
-    "time_limit": 'timeout="30s" at @app.job(…)',
-    "timeout": 'timeout="30s" at @app.job(…)',
-    "soft_time_limit": 'timeout="30s" at @app.job(…)',
-}
-# Methods of other libraries' tasks.
-_METHODS = {
-    "delay": "{0}.enqueue(…), or {0}.options(delay=…).enqueue(…) for later",
-    "apply_async": "{0}.options(…).enqueue(…)",
-    "send": "{0}.enqueue(…)",
-    "defer": "{0}.enqueue(…)",
-    "s": "{0}.call(…)",
-}
 
 
 class Client(Protocol):
@@ -146,8 +120,10 @@ class Action(Generic[P, J, R]):
     if not TYPE_CHECKING:  # a type checker refuses unknown names by itself
 
         def __getattr__(self, name: str) -> Any:
-            hint = f": write {_METHODS[name].format(self.name)}." if name in _METHODS else "."
-            raise AttributeError(f"An action has no {name!r}{hint}", name=name, obj=self)
+            meant = other_libraries.ACTION.get(name)
+            raise other_libraries.missing_attribute(
+                self, "An action", name, meant and meant.format(self.name)
+            )
 
     def __repr__(self) -> str:
         return f"<Action {self.machine.name} v{self.machine.version}>"
@@ -157,7 +133,7 @@ def choose(base: Options, changes: Mapping[str, Any]) -> Options:
     """Return the options with some changed; raises for names that do not exist or that callers may not set."""
     for name in changes:
         if name not in OPTION_NAMES:
-            meant = _OTHER_LIBRARIES.get(name)
+            meant = other_libraries.OPTIONS.get(name)
             hint = f" Write {meant}." if meant else did_you_mean(name, OPTION_NAMES)
             raise BadArguments(f"There is no option {name!r}.{hint}", field=name)
     options = replace(base, **changes)

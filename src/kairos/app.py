@@ -18,6 +18,7 @@ from kairos.machine.registry import Registry
 from kairos.operations.declared_schedules import Declared, synchronise
 from kairos.operations.machines import register
 from kairos.operations.queues_and_workers import declare_limits
+from kairos.other_libraries import APP, missing_attribute
 from kairos.store.query import Operation, Outbox, Query, Row, statements
 from kairos.store.schedules import Calendars
 from kairos.suggest import did_you_mean
@@ -104,6 +105,11 @@ class _App:
     def database_url(self) -> str:
         """The URL of the database, for connections of your own; an embedded database is started if it does not run."""
         return self.database.start()
+
+    if not TYPE_CHECKING:  # a type checker refuses unknown names by itself
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(self, "An app", name, APP.get(name))
 
     def on(self, connection: Any, *, hint: bool = True) -> Any:
         """Return the operations on your own connection or session, so that jobs commit with your own rows.

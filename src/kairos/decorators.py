@@ -141,6 +141,11 @@ class Decorators(HookDecorators, Generic[J]):
 
         A worker saves the schedule to the database when it starts. `input` holds the action's arguments.
         """
+        if callable(when):
+            raise BadDefinition(
+                f"@app.schedule stands on {_called(when)} without a time: write "
+                '@app.schedule("every day at 09:00"), with your own time.'
+            )
         policies = ScheduleOptions.of(options)
         check_intent(when, policies.tz, self.calendars)
 

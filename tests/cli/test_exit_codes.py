@@ -167,3 +167,23 @@ def test_a_reader_who_has_seen_enough_meets_no_traceback(unbuffered: str) -> Non
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (
+            ("worker", "-A", "shop"),
+            "No such option: -A: name the app without an option, as in `kairos worker module:app`.",
+        ),
+        (("worker", "-Q", "mail"), "No such option: -Q: write --queues."),
+        (("beat",), "No such command 'beat': every worker fires schedules, see `kairos worker`."),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+)
+def test_an_option_or_command_of_another_library_is_told_what_it_is_here(
+    kairos: Terminal, words: tuple[str, ...], hint: str
+) -> None:
+    told = kairos(*words)
+    assert told.code == 64
+    assert told.err.startswith(f"kairos: {hint} Try `kairos")

@@ -168,7 +168,7 @@ def test_what_no_job_can_carry_is_refused(sync_app: SyncKairos, retry: Any) -> N
         ({"attempts": 0}, None, "BAD_DEFINITION"),
         ({"attempts": 3, "base": "soon"}, None, "INVALID"),
         ({"attempts": 3, "factor": {}}, None, "TypeError"),
-        ({"attempts": 3, "whim": 1}, Backoff(attempts=3), "TypeError"),
+        ({"attempts": 3, "whim": 1}, Backoff(attempts=3), "BAD_DEFINITION"),
         ([1], None, "TypeError"),
         (None, None, "TypeError"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 from typing import Any
 
 import pytest
@@ -200,3 +201,63 @@ def test_a_schedule_without_an_argument_of_its_action_is_told_how_to_give_it(app
     assert said(lambda: app.schedule("every day at 9am")(remind)) == (
         "remind: argument 'user_id' is missing. A schedule gives its arguments as input={…}."
     )
+
+
+def test_a_schedule_without_a_time_is_refused_where_it_stands(app: Kairos) -> None:
+    @app.job
+    def nightly() -> None: ...
+
+    wrong: Any = app.schedule
+    for target in (nightly, test_a_schedule_without_a_time_is_refused_where_it_stands):
+        assert said(lambda target=target: wrong(target)).endswith(
+            ' without a time: write @app.schedule("every day at 09:00"), with your own time.'
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("max_retries", "Write attempts=…, which counts the first execution too."),
+        ("max_delay", "Write cap=…, the longest delay."),
+        ("attemps", "Did you mean 'attempts'?"),
+    ],
+)
+def test_an_argument_that_backoff_does_not_have_is_told_what_it_is_here(name: str, meant: str) -> None:
+    given: dict[str, Any] = {name: 3}
+    assert said(lambda: Backoff(**given)) == f"Backoff has no {name!r}. {meant}"
+    assert copy.copy(Backoff(3)) == pickle.loads(pickle.dumps(Backoff(3))) == Backoff(attempts=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("task", ": write @app.job."),
+        ("cron", ': write @app.schedule("every day at 09:00") above @app.job.'),
+        ("enque", ". Did you mean 'enqueue'?"),
+        ("xyzzy", "."),
+    ],
+)
+def test_an_attribute_that_an_app_does_not_have_is_told_what_it_is_here(
+    app: Kairos, name: str, hint: str
+) -> None:
+    with pytest.raises(AttributeError) as refused:
+        getattr(app, name)
+    assert str(refused.value) == f"An app has no {name!r}{hint}"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("get", ": write app.result(job.id), or the action's own result(job)."),
+        ("status", ": write job.state."),
+        ("atempt", ". Did you mean 'attempt'?"),
+    ],
+)
+async def test_an_attribute_that_a_job_does_not_have_is_told_what_it_is_here(
+    app: Kairos, name: str, hint: str
+) -> None:
+    job = await app.action("echo").enqueue("x")
+    with pytest.raises(AttributeError) as refused:
+        getattr(job, name)
+    assert str(refused.value) == f"A job has no {name!r}{hint}"
+    assert copy.deepcopy(job) == job

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from kairos.cli.load import BadApp
 from kairos.cli.output import escape_control
 from kairos.errors import BadRequest, KairosError
+from kairos.other_libraries import COMMAND_LINE
 from kairos.schedule import IntentError
 
 USAGE = BadRequest.exit_code
@@ -16,6 +18,9 @@ CANNOT_READ = 74  # EX_IOERR: a file or a folder, not the database
 
 # The base class of all usage errors, which typer does not export by itself.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+# What typer says of an option or a command that does not exist.
+_UNKNOWN = re.compile(r"No such (?:option:|command) '?(?P<name>[\w-]+)'?\.?")
 
 
 def report(error: Exception) -> int:
@@ -41,6 +46,8 @@ def report(error: Exception) -> int:
 
 def _usage(error: Exception) -> str:
     complaint = error.format_message().replace("Value error, ", "")  # type: ignore[attr-defined]
+    if (unknown := _UNKNOWN.match(complaint)) and unknown["name"] in COMMAND_LINE:
+        complaint = f"{unknown[0].rstrip('.')}: {COMMAND_LINE[unknown['name']]}."
     if not complaint.endswith((".", "?")):
         complaint += "."
     ctx = getattr(error, "ctx", None)

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadDefinition, KairosError
 from kairos.machine.outcome import Replay, Stop
+from kairos.other_libraries import BACKOFF
+from kairos.suggest import did_you_mean
 
 Errors: TypeAlias = type[BaseException] | str | Sequence["type[BaseException] | str"]
 
@@ -35,6 +37,16 @@ class Backoff:
     only: Errors = ()
     never: Errors = ()
     within: Duration | None = None
+
+    if not TYPE_CHECKING:  # a type checker refuses unknown names by itself
+
+        def __new__(cls, *_: Any, **given: Any) -> Backoff:
+            for name in given:
+                if name not in cls.__dataclass_fields__:
+                    meant = BACKOFF.get(name)
+                    hint = f" Write {meant}." if meant else did_you_mean(name, cls.__dataclass_fields__)
+                    raise BadDefinition(f"Backoff has no {name!r}.{hint}")
+            return object.__new__(cls)
 
     def __post_init__(self) -> None:
         if isinstance(self.attempts, bool) or not isinstance(self.attempts, int) or self.attempts < 1:

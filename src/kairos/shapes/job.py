@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from kairos.errors import BadRequest, InvalidTransition
 from kairos.fsm.lifecycle import TERMINAL, JobState
 from kairos.fsm.requests import REQUEST_BY_TARGET, can
 from kairos.machine.backoff import Backoff, shown_policy
+from kairos.other_libraries import JOB, missing_attribute
 from kairos.shapes.shape import Hidden, Shown, shape
 
 
@@ -155,6 +156,11 @@ class Job(_Bound):
         """Bind the job to the client that read it, so that `transition` works; return the job."""
         self._change = change
         return self
+
+    if not TYPE_CHECKING:  # a type checker refuses unknown names by itself
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing_attribute(self, "A job", name, JOB.get(name))
 
     def __repr__(self) -> str:
         """Leave out input and output: they may be long, and hold what the job redacts."""
