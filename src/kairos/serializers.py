@@ -35,9 +35,13 @@ def encode(document: Any, *, indent: int | None = None) -> str:
     )
 
 
-def job(job: Job, registry: Registry | None = None) -> dict[str, Any]:
-    """Return a job's document with its input redacted."""
-    return {**shapes.document(job), "input": redacted_input(job, registry)}
+def job(job: Job, registry: Registry | None = None, *, with_state: bool = False) -> dict[str, Any]:
+    """Return a job's document with its input redacted; the state of its machine is left out unless asked for."""
+    return {
+        **shapes.document(job),
+        "input": redacted_input(job, registry),
+        "machineState": redact(job.machine_state, redacted_fields(job, registry)) if with_state else None,
+    }
 
 
 def schedule(schedule: Schedule, registry: Registry | None = None) -> dict[str, Any]:

@@ -414,6 +414,23 @@ async def test_a_machine_that_keeps_its_states_shows_what_each_step_made_of_it(
     assert only["state"] is None
 
 
+async def test_a_job_tells_what_its_machine_knows_now_with_redacted_fields_hidden(
+    http: httpx2.AsyncClient, app: Kairos
+) -> None:
+    @app.machine("knows", redact=["card"])
+    class Knows:
+        @step(initial=True)
+        async def first(self, ctx: Context) -> Any:
+            return Await("go", state={**ctx.state, "paid": True})
+
+    job = await app.action("knows").enqueue(card="4111", total=5)
+    await drain(app)
+    read = (await http.get(f"/api/jobs/{job.id}")).json()["job"]
+    assert read["machineState"] == {"card": "[redacted]", "total": 5, "paid": True}
+    (listed,) = (await http.get("/api/jobs", params={"action": "knows"})).json()["jobs"]
+    assert listed["machineState"] is None  # lists would be twice as large
+
+
 async def test_a_queue_that_ever_had_a_job_stays(http: httpx2.AsyncClient, app: Kairos) -> None:
     job = await app.action("plain").options(queue="once").enqueue()
     await drain(app)

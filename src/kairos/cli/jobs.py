@@ -57,7 +57,7 @@ def show(kairos: SyncKairos, job_id: Id, app: WithApp = None, as_json: Json = Fa
     if as_json:
         output.document(
             {
-                "job": serializers.job(job, registry),
+                "job": serializers.job(job, registry, with_state=True),
                 "history": [shapes.document(row) for row in history],
                 "signals": [shapes.document(row) for row in signals],
             }

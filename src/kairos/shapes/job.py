@@ -100,7 +100,7 @@ class Job(_Bound):
     worker: Annotated[str | None, Shown(column="locked_by")] = None
     awaits: tuple[str, ...] = ()
     await_until: datetime | None = None
-    machine_state: Annotated[Any, Hidden()] = None
+    machine_state: Any = None
     unique: Annotated[str | None, Shown(column="unique_key", read=_text)] = None
     reaps: Annotated[int, Hidden()] = 0
     created_by: str | None = None

@@ -201,12 +201,12 @@ async def read_history(
 
 
 def document(kairos: Kairos, job: Job) -> dict[str, Any]:
-    """Return the document of a job, with redacted fields hidden."""
+    """Return the document of a job among others, with redacted fields hidden."""
     return serializers.job(job, kairos.registry)
 
 
 def _job(request: Request, job: Job) -> Response:
-    return answer(request, {"job": document(kairos_of(request), job)})
+    return answer(request, {"job": serializers.job(job, kairos_of(request).registry, with_state=True)})
 
 
 def _origin(request: Request) -> dict[str, str | None]:
