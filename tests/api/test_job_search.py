@@ -95,6 +95,36 @@ async def test_a_value_is_looked_for_among_the_newest_where_no_argument_is_searc
     assert await ids(http, input="*:visa") == [deep.id]
 
 
+async def test_failed_jobs_are_found_by_the_words_of_their_error_however_old_they_are(
+    http: httpx2.AsyncClient, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kairos.operations.find_jobs.MAX_SCANNED", 2)
+    first = await app.action("breaks").enqueue("the card of a@example.com has expired")
+    second = await app.action("breaks").enqueue("the card is stolen")
+    await drain(app)
+    for _ in range(5):
+        await app.action("plain").enqueue()
+    await drain(app)
+    assert await ids(http, errorText="card EXPIRED") == [first.id]
+    assert await ids(http, errorText="a@example.com", state="failed") == [first.id]
+    assert await ids(http, errorText="card") == [second.id, first.id]
+    assert await ids(http, errorText="card", state="success") == []
+    assert await ids(http, errorText="card", action="plain") == []
+    assert await ids(http, errorText="car") == []  # whole words
+    assert await ids(http, errorText="::") == []
+    counted = (await http.get("/api/jobs/counts", params={"errorText": "card"})).json()
+    assert (counted["counts"]["failed"], counted["capped"]) == (2, False)
+
+
+async def test_the_newest_failures_are_searched_where_too_many_have_the_words(
+    http: httpx2.AsyncClient, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kairos.operations.find_jobs.MAX_GATHERED", 2)
+    jobs = [await app.action("breaks").enqueue("the card is stolen") for _ in range(4)]
+    await drain(app)
+    assert await ids(http, errorText="stolen") == [job.id for job in reversed(jobs)]
+
+
 async def test_the_retries_of_a_job_are_listed(http: httpx2.AsyncClient, app: Kairos) -> None:
     first = await app.action("plain").enqueue()
     await app.action("plain").enqueue()

@@ -57,6 +57,7 @@ VALUES = {
     "state": "scheduled", "action": "double", "queue": "mail", "key": "k", "tag": "red", "schedule": "nightly",
     "text": "DOUB", "inserted_from": PAST, "inserted_to": FUTURE,
     "parent": 1, "input": ["number:1"], "error": "0123456789abcdef", "retry_of": 1,
+    "error_text": "fire printer",
 }  # fmt: skip
 
 
@@ -69,9 +70,17 @@ async def test_a_filter_finds_over_http_what_it_finds_at_home(kairos: Told, app:
     async with app.store.connection() as connection:
         await connection.execute(
             """update kairos.gen_durable set schedule = 'nightly', reply_to = 1, reply_name = 'ended',
-               retry_of = 1, error_group = '0123456789abcdef' where id = $1""",
+               retry_of = 1, error_group = '0123456789abcdef', last_error = 'the printer is on fire' where id = $1""",
             job.id,
         )
+        if by.attribute == "error_text":  # the guard refuses a job that fails before it ran
+            await connection.execute("set session_replication_role = replica")
+            await connection.execute(
+                """update kairos.gen_durable set status = 'failed', lease = 1, started_at = now(), picked_at = now(),
+                   completed_at = now() where id = $1""",
+                job.id,
+            )
+            await connection.execute("reset session_replication_role")
     given = {by.attribute: VALUES[by.attribute]}
     found = [each.id for each in await app.jobs(**given)]
     assert job.id in found

@@ -302,6 +302,11 @@ def test_a_tag_is_found_in_its_own_index(planner: psycopg.Connection[Any]) -> No
         assert "gen_durable_tags" in plan, plan
 
 
+def test_the_words_of_an_error_are_found_in_their_own_index(planner: psycopg.Connection[Any]) -> None:
+    for plan in plans(planner, "find_failed_jobs", {1: "card expired", 2: None, 3: 100}):
+        assert "gen_durable_error_text" in plan, plan
+
+
 def buffers(plan: str) -> int:
     """The pages that the plan met, of tables and indexes."""
     found = re.search(r"Buffers: shared(?: hit=(\d+))?(?: read=(\d+))?", plan)

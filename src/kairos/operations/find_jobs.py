@@ -20,7 +20,8 @@ MOST_COUNTED = 10_000
 # How many rows a page examines where no index matches the filters exactly: about 5 ms. The page then reports how far
 # it searched, so that the cost of a list does not depend on how rare the wanted jobs are.
 MAX_SCANNED = 2000
-# How many of the newest rows are examined before the index of tags: a tag that many jobs have fills a page with them.
+# How many of the newest rows are examined before the index of tags or of the words of errors: what many jobs have fills
+# a page with them.
 _GLANCE = 400
 # How many ids are read from an index that is not ordered by id, and sorted: about 5 ms. If there are more, such jobs
 # are common, and the newest rows are examined instead.
@@ -46,8 +47,11 @@ def page(
     check_range(limit, "limit", 1, LARGEST_PAGE)
     if before is not None:
         check_range(before, "before", 1, LARGEST_ID)
-    if filters.error is not None and JobState.FAILED not in (filters.state or (JobState.FAILED,)):
+    asks_for_failures = filters.error is not None or filters.error_text is not None
+    if asks_for_failures and JobState.FAILED not in (filters.state or (JobState.FAILED,)):
         return Page([], None)
+    if filters.error_text is not None:
+        filters = filters.of_states([JobState.FAILED])  # no other job has such words
     wanted = filters.due
     others = [state for state in filters.state or () if state != wanted]
     if wanted is None or not others:
@@ -89,7 +93,9 @@ def counts(filters: Filters) -> Operation[Counts]:
     else:
         ids = None
         if wanted.given == {"tag"}:
-            ids = yield from _gather_ids(Query("find_tagged_jobs", (wanted.tag, None, MAX_GATHERED + 1)))
+            ids = yield from _gather_ids(_tagged(wanted, None))
+        elif wanted.given == {"error_text"}:
+            ids = yield from _gather_ids(_failed(wanted, None))
         if ids is not None:
             rows = yield Query("count_found_jobs", (ids,))
             found = {row["state"]: row["jobs"] for row in rows}
@@ -130,11 +136,12 @@ def _page(filters: Filters, before: int | None, limit: int, whole: bool) -> Oper
     elif filters.due is JobState.PENDING:
         # There are few of them as long as the workers keep up.
         ids = yield from _due(filters, before, limit)
-    if ids is None and filters.tag is not None:
+    gathered = _failed if filters.error_text is not None else _tagged if filters.tag is not None else None
+    if ids is None and gathered is not None:
         found = yield _list(filters, before, max(limit + 1, min(_GLANCE, MAX_SCANNED)), limit + 1, whole)
         if len(found) > limit or not found[0]["more"]:
             return _read(found, limit)
-        ids = yield from _gather_ids(Query("find_tagged_jobs", (filters.tag, before, MAX_GATHERED + 1)))
+        ids = yield from _gather_ids(gathered(filters, before))
     if ids is None:
         found = yield _list(filters, before, max(limit + 1, MAX_SCANNED), limit + 1, whole)
         if len(found) > limit or not found[0]["more"]:
@@ -148,6 +155,14 @@ def _page(filters: Filters, before: int | None, limit: int, whole: bool) -> Oper
     if page.next is None and len(ids) >= _most_due(filters, limit):
         return Page(page.jobs, ids[-1])  # some were picked or came due meanwhile; there are older ones
     return page
+
+
+def _tagged(filters: Filters, before: int | None) -> Query:
+    return Query("find_tagged_jobs", (filters.tag, before, MAX_GATHERED + 1))
+
+
+def _failed(filters: Filters, before: int | None) -> Query:
+    return Query("find_failed_jobs", (filters.error_text, before, MAX_GATHERED + 1))
 
 
 def _due(filters: Filters, before: int | None, limit: int) -> Operation[list[int] | None]:

@@ -67,6 +67,9 @@ class Filters:
     ] = None
     error: Annotated[str | None, Filter("that failed with this error, a fingerprint")] = None
     retry_of: Annotated[int | None, Filter("that retry this job", int, name="retryOf")] = None
+    error_text: Annotated[
+        str | None, Filter("that failed with these words in the error", name="errorText")
+    ] = None
 
     def __post_init__(self) -> None:
         for each in FILTERS:

@@ -6,7 +6,8 @@
 -- column by column: with equality, ids alone would define the order, and a plan might walk all jobs.
 -- Parameters: $2 only these ids, $4 page size, $5 whole jobs or only ids, $6 stored statuses; then the filters in the
 -- order of kairos.shapes.job_filters: $7 states, $8 action, $9 queue, $10 key, $11 tag, $12 schedule, $13 text, $14
--- from, $15 to, $16 parent, $17 input (path:value, any path where it is *), $18 error, $19 retry of.
+-- from, $15 to, $16 parent, $17 input (path:value, any path where it is *), $18 error, $19 retry of, $20
+-- words of the error.
 -- Index: gen_durable_pkey, and that of the filter.
 with recursive range as materialized (
   -- Room for transactions that inserted late. Every row in it is walked, so it is not large.
@@ -105,6 +106,8 @@ kinds as materialized (
       and ($16::bigint is null or g.reply_to = $16::bigint)
       and ($18::text is null or g.error_group = $18::text)
       and ($19::bigint is null or g.retry_of = $19::bigint)
+      and ($20::text is null or (g.error_group is not null
+        and to_tsvector('simple', left(g.last_error, 1000)) @@ plainto_tsquery('simple', $20::text)))
       and ($13::text is null or strpos(lower(g.fsm), lower($13::text)) > 0 or strpos(lower(g.partition_key), lower($13::text)) > 0
            or strpos(lower(g.last_error), lower($13::text)) > 0
            or strpos(lower(convert_from(g.unique_key, 'UTF8')), lower($13::text)) > 0
