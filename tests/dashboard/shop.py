@@ -67,7 +67,7 @@ async def write(ctx: Context[Any], lines: int, pause: float = 0.0) -> int:
 class Order:
     @step(initial=True, to=["ship", "refuse"])
     async def charge(self, ctx: Context[Any]) -> Next:
-        return Next("ship")
+        return Next("ship", {**ctx.state, "charge": "ch_1"})
 
     @step
     async def ship(self, ctx: Context[Any]) -> Await | Done:

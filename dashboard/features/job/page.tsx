@@ -129,7 +129,7 @@ export function JobPage() {
               <Panel title="Input">
                 <JsonText value={one.input} label="Input" />
               </Panel>
-              <StatePanel history={changes} input={one.input} />
+              <StatePanel job={one} history={changes} />
               <Signals job={one} list={signals} />
             </div>
           </div>

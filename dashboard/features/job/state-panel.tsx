@@ -1,6 +1,6 @@
 "use client";
 
-import type { Change } from "@/lib/documents";
+import type { Change, Job } from "@/lib/documents";
 import { visible, visibleLine } from "@/lib/visible";
 import { JsonText } from "@/ui/code";
 import { Panel } from "@/ui/panel";
@@ -8,17 +8,25 @@ import { Time } from "@/ui/time";
 import { differences } from "./diff";
 import { bySequence } from "./waterfall";
 
-/** What the machine knows, and what each step changed of it; only where the service keeps it. */
-export function StatePanel({ history, input }: { history: readonly Change[]; input: unknown }) {
+/** What the machine knows now, and what each step changed of it where the machine keeps its states. */
+export function StatePanel({ job, history }: { job: Job; history: readonly Change[] }) {
+  const { input } = job;
   const kept = bySequence(history).filter((change) => change.state !== undefined && change.state !== null);
   const last = kept.at(-1);
-  if (!last) return null;
+  const known = job.machineState ?? last?.state;
+  // The state of a function is its input, which is shown already.
+  if (known === undefined || known === null || (!last && differences(input, known).length === 0)) return null;
   const steps = kept
     .map((change, index) => ({ change, changed: differences(kept[index - 1]?.state ?? input, change.state) }))
     .filter(({ changed }) => changed.length > 0);
   return (
-    <Panel title="State" aside={<>after {visibleLine(last.step)}</>}>
-      <JsonText value={last.state} label="State" />
+    <Panel title="State" aside={last && <>after {visibleLine(last.step)}</>}>
+      <JsonText value={known} label="State" />
+      {!last && (
+        <p className="mt-2 text-12 text-muted">
+          To see what each step changes, declare the machine with <code>keep_states=True</code>.
+        </p>
+      )}
       {steps.length > 0 && (
         <ol className="mt-4 flex flex-col gap-3 text-13" data-testid="state-changes">
           {steps.map(({ change, changed }) => (
