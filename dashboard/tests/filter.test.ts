@@ -24,19 +24,28 @@ test("an error's text and an address are text", () => {
   expect(parseSearch("https://example.com/x")).toEqual({ text: "https://example.com/x" });
 });
 
-test("words that some job was called with are an argument, others are text", async () => {
-  const asked: string[] = [];
-  const knows = (known: boolean) => async (entry: string) => {
-    asked.push(entry);
-    return known;
-  };
-  expect(await parseFound("a@example.com state:failed", knows(true))).toEqual({
+test("what no filter is named for is the first meaning that some job has", async () => {
+  const has =
+    (...names: string[]) =>
+    async (filter: object) =>
+      names.includes(Object.keys(filter)[0]!);
+  expect(await parseFound("a@example.com state:failed", has("input", "errorText"))).toEqual({
     input: ["*:a@example.com"],
     state: ["failed"],
   });
-  expect(await parseFound("lost parcel", knows(false))).toEqual({ text: "lost parcel" });
-  expect(await parseFound("tag:vip", knows(true))).toEqual({ tag: "vip" });
-  expect(asked).toEqual(["*:a@example.com", "*:lost parcel"]);
+  expect(await parseFound("order:42", has("input"))).toEqual({ input: ["order:42"] });
+  expect(await parseFound("order:42", has("key"))).toEqual({ key: "order:42" });
+  expect(await parseFound("vip", has("tag", "errorText"))).toEqual({ tag: "vip" });
+  expect(await parseFound("card has expired", has("errorText"))).toEqual({ errorText: "card has expired" });
+  expect(await parseFound("lost parcel", has())).toEqual({ text: "lost parcel" });
+  expect(await parseFound("email:nobody", has())).toEqual({ input: ["email:nobody"] });
+});
+
+test("a filter that is named is not asked about", async () => {
+  const asked: object[] = [];
+  const has = async (filter: object) => asked.push(filter) > 0;
+  expect(await parseFound("tag:vip", has)).toEqual({ tag: "vip" });
+  expect(asked).toEqual([]);
 });
 
 test("a search adds to the filters of the address and leaves its page", () => {

@@ -110,3 +110,32 @@ def test_a_search_by_argument_becomes_a_filter_that_the_service_answers(look: Lo
     expect(states.get_by_role("button", name="success")).to_have_text("success1")
     page.get_by_role("button", name=f"Remove the filter name:{mail}").click()
     expect(page).to_have_url("/jobs/?tag=vip")
+
+
+def test_a_count_that_ends_before_the_last_job_does_not_claim_that_there_is_none(look: Look) -> None:
+    page = look("/queues/")
+    counted = {"scheduled": 0, "failed": 3}
+    page.route("**/api/jobs/counts?*", lambda route: route.fulfill(json={"counts": counted, "capped": True}))
+    page.goto("/jobs/?text=needle")
+    states = page.get_by_role("group", name="States")
+    expect(states.get_by_role("button", name="failed")).to_have_text("failed3+")
+    expect(states.get_by_role("button", name="scheduled")).to_have_text("scheduled0+")
+
+
+def test_words_without_a_name_are_found_as_a_key_or_in_an_error(look: Look, site: Site) -> None:
+    keyed = site.enqueue("echo", {"value": 1}, key="parcel:4711")
+    failed = site.enqueue("fail", {"why": "the toaster exploded at noon"})
+    site.until(failed, "failed")
+    page = look("/jobs/")
+    search = page.get_by_role("searchbox", name="Search jobs")
+    search.fill("parcel:4711")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url("/jobs/?key=parcel%3A4711")
+    expect(row_of(page, keyed)).to_be_visible()
+    page.get_by_role("button", name="Clear").click()
+    search.fill("toaster exploded")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url("/jobs/?errorText=toaster+exploded")
+    expect(page.locator("[data-row]")).to_have_count(1)
+    expect(row_of(page, failed)).to_be_visible()
+    expect(page.get_by_role("button", name="Remove the filter error: toaster exploded")).to_be_visible()

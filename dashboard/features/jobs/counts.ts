@@ -26,6 +26,5 @@ export function useCounts(filter: Filter): (state: JobState) => string {
   });
   if (!filtered) return (state) => (stats.data ? countOf(stats.data.stats, state) : "");
   const { counts, capped } = counted.data ?? {};
-  return (state) =>
-    counts ? count(counts[state] ?? 0) + (capped && (counts[state] ?? 0) > 0 ? "+" : "") : "";
+  return (state) => (counts ? count(counts[state] ?? 0) + (capped ? "+" : "") : "");
 }

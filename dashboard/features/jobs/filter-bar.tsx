@@ -18,7 +18,8 @@ export function FilterBar({ filter, change }: { filter: Filter; change: Change }
   const machines = useMachines();
   const queues = useList("queues", "/api/queues", {}).query;
   const rest = NAMES.filter(
-    (name) => !["action", "queue", "text", "parent", "error", "retryOf"].includes(name) && filter[name],
+    (name) =>
+      !["action", "queue", "text", "parent", "error", "errorText", "retryOf"].includes(name) && filter[name],
   ).length;
   const [more, setMore] = useState(rest > 0);
 
@@ -88,6 +89,12 @@ export function FilterBar({ filter, change }: { filter: Filter; change: Change }
         )}
         {filter.retryOf && (
           <Chip name={`retries of ${filter.retryOf}`} onRemove={() => change({ retryOf: null })} />
+        )}
+        {filter.errorText && (
+          <Chip
+            name={`error: ${visibleLine(filter.errorText)}`}
+            onRemove={() => change({ errorText: null })}
+          />
         )}
         {filter.error && <Chip name="same error" onRemove={() => change({ error: null })} />}
         <button

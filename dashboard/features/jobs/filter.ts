@@ -11,6 +11,7 @@ export const NAMES = [
   "parent",
   "error",
   "retryOf",
+  "errorText",
   "text",
   "from",
   "to",
@@ -89,14 +90,26 @@ export function parseSearch(typed: string): Found {
   return found;
 }
 
-/** The same, where `isArgument` knows what jobs were called with: such words are an argument, not text. */
-export async function parseFound(
-  typed: string,
-  isArgument: (entry: string) => Promise<boolean>,
-): Promise<Found> {
-  const { text, ...found } = parseSearch(typed);
-  if (typeof text !== "string") return found;
-  const entry = ANY + text;
-  if (!(await isArgument(entry))) return { ...found, text };
-  return { ...found, input: [...(found.input ?? []), entry] };
+/**
+ * The same, where `has` knows whether any job passes a filter: what no filter was named for is the first of argument,
+ * key, tag, action and words of an error that some job has. Each of them is answered by an index, unlike text.
+ */
+export async function parseFound(typed: string, has: (filter: Found) => Promise<boolean>): Promise<Found> {
+  const { text, input, ...found } = parseSearch(typed);
+  const add = async (term: string, argument: string, otherwise: Found) => {
+    const meanings: Found[] = [
+      { input: [argument] },
+      { key: term },
+      { tag: term },
+      { action: term },
+      { errorText: term },
+    ];
+    const answers = await Promise.all(meanings.map(has));
+    const { input: more, ...rest } = meanings[answers.indexOf(true)] ?? otherwise;
+    if (more) found.input = [...(found.input ?? []), ...more];
+    Object.assign(found, rest);
+  };
+  for (const entry of input ?? []) await add(entry, entry, { input: [entry] });
+  if (typeof text === "string") await add(text, ANY + text, { text });
+  return found;
 }

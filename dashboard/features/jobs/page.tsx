@@ -122,6 +122,12 @@ export function JobsPage() {
                     )
                   }
                 >
+                  {filter.input.length > 0 && (
+                    <p>
+                      No index has this argument, so only the newest jobs were searched. An action declares
+                      such arguments with <code>search=[…]</code>.
+                    </p>
+                  )}
                   <button
                     type="button"
                     className="button button-small mt-2"

@@ -42,7 +42,7 @@ export function Search() {
         ref={field}
         type="search"
         className="input pr-2 pl-8 text-ellipsis sm:pr-8"
-        placeholder="Search: a@example.com, order 42, tag:vip, some error"
+        placeholder="Search: a@example.com, tag:vip, error text"
         aria-label="Search jobs"
         value={text}
         onChange={(event) => setText(event.target.value)}
@@ -57,7 +57,7 @@ export function Search() {
 
 /** Goes to the jobs that were typed for, among those that the filters in the address let through. */
 export const search = async (typed: string, before: string) =>
-  go(JOBS + asSearch(await parseFound(typed, isArgument), before));
+  go(JOBS + asSearch(await parseFound(typed, hasJobs), before));
 
 /** What was searched for, added to the filters that are already in the address. */
 export function asSearch(found: Found, before: string): string {
@@ -71,9 +71,9 @@ export function asSearch(found: Found, before: string): string {
   return params.size ? `?${params}` : "";
 }
 
-/** Whether some job was called with this argument; where the service does not say, it is searched for as text. */
-const isArgument = (entry: string) =>
-  get("/api/jobs", { query: { input: [entry], limit: 1 } }).then(
+/** Whether some job passes this filter; where the service refuses it, none does. */
+const hasJobs = (filter: Found) =>
+  get("/api/jobs", { query: { ...filter, limit: 1 } }).then(
     ({ jobs }) => jobs.length > 0,
     () => false,
   );
