@@ -21,7 +21,7 @@ export function Panel({
   return (
     <section className={`panel min-w-0 ${className}`}>
       {title && (
-        <header className="flex min-h-11 flex-wrap items-center justify-between gap-x-4 gap-y-1 border-b px-4 py-1.5">
+        <header className="flex min-h-11 flex-wrap items-center justify-between gap-x-4 gap-y-1 border-b px-4 py-1">
           <h2 className="text-14 font-medium">{title}</h2>
           {aside && <div className="flex items-center gap-2 text-13 text-muted">{aside}</div>}
         </header>

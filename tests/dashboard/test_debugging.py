@@ -111,15 +111,36 @@ def test_own_frames_of_a_traceback_come_first(look: Look, site: Site) -> None:
     assert own[-1] < library[0]
 
 
-def test_what_each_step_changed_of_the_state_is_shown(look: Look, site: Site, flaky: int) -> None:
-    page = look("/queues/")
-    history = site.call("GET", f"/api/jobs/{flaky}/history")["history"]
-    for number, change in enumerate(history):
-        change["state"] = {"order_id": 8, "charge": f"ch_{number}"}
-    answers(page, f"**/api/jobs/{flaky}/history*", {"history": history, "nextCursor": None})
-    page.goto(f"/job/?id={flaky}")
-    expect(page.get_by_label("State", exact=True)).to_contain_text('"charge": "ch_2"')
-    expect(page.get_by_test_id("state-changes")).to_contain_text('charge: "ch_1" → "ch_2"')
+def test_what_each_step_changed_of_the_state_is_shown(look: Look, site: Site) -> None:
+    job = site.enqueue("checkout", {"email": "state@example.com", "total": 7})
+    site.until(job, "success")
+    page = look(f"/job/?id={job}")
+    expect(page.get_by_label("State", exact=True)).to_contain_text('"reservation": "r-7"')
+    expect(page.get_by_test_id("state-changes")).to_contain_text('reservation: "r-7"')
+
+
+def test_what_the_machine_knows_is_shown_also_where_its_states_are_not_kept(look: Look, waiting: int) -> None:
+    page = look(f"/job/?id={waiting}")
+    expect(page.get_by_label("State", exact=True)).to_contain_text('"charge": "ch_1"')
+    expect(page.get_by_text("keep_states=True")).to_be_visible()
+
+
+def test_a_function_has_no_state_beside_its_input(look: Look, flaky: int) -> None:
+    page = look(f"/job/?id={flaky}")
+    expect(page.get_by_label("Input", exact=True)).to_be_visible()
+    expect(page.get_by_label("State", exact=True)).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_where_the_time_of_a_lane_went_is_not_cut_off(look: Look, site: Site, width: int) -> None:
+    job = site.enqueue("order", {"order_id": 9})
+    site.until(job, "waiting")
+    page = look(f"/job/?id={job}", viewport={"width": width, "height": 900})
+    said = page.locator("[data-lane='ship 1'] [data-said]")
+    expect(said).to_contain_text("for delivered")
+    assert said.evaluate(
+        "each => each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight"
+    )
 
 
 def test_a_job_runs_again_with_one_argument_changed(look: Look, site: Site) -> None:
@@ -187,7 +208,7 @@ def test_errors_stand_in_groups_and_lead_to_their_jobs(look: Look, site: Site) -
     for job in jobs:
         expect(page.get_by_role("checkbox", name=f"Select job {job}", exact=True)).to_be_visible()
     page.goto(f"/job/?id={jobs[0]}")
-    page.get_by_role("link", name=re.compile(r"\d with this error")).click()
+    page.get_by_role("link", name=re.compile(r"\d+ jobs? with this error")).click()
     expect(page).to_have_url(f"/jobs/?error={group['fingerprint']}&state=failed")
 
 

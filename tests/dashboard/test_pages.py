@@ -178,3 +178,32 @@ def test_no_step_of_twenty_hides_another(look: Look, filled: dict[str, Any]) -> 
     ]
     assert overlaps == []
     assert min(bottom - top for _, top, _, bottom in boxes) > 24
+
+
+def test_large_counts_stay_in_their_tiles_on_a_phone(look: Look) -> None:
+    page = look("/queues/", viewport={"width": 360, "height": 740})
+
+    def crowded(route: Any) -> None:
+        answer = route.fetch().json()
+        states = dict.fromkeys(answer["stats"]["states"], 10_000)
+        answer["stats"].update(states=states, atLeast=list(states))
+        route.fulfill(json=answer)
+
+    page.route("**/api/stats", crowded)
+    page.goto("/")
+    tiles = page.locator("a[data-node]")
+    expect(tiles.first).to_contain_text("10,000+")
+    assert (
+        tiles.evaluate_all("tiles => tiles.filter(each => each.scrollWidth > each.clientWidth).length") == 0
+    )
+
+
+def test_a_schedule_shows_its_ticks_in_the_zone_that_its_text_names(
+    look: Look, filled: dict[str, Any]
+) -> None:
+    page = look("/schedule/?name=every-morning", timezone_id="Asia/Tokyo")
+    expect(page.get_by_role("columnheader", name="Europe/London")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="Asia/Tokyo")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="UTC")).to_have_count(0)
+    ticks = page.locator("section", has_text="Next ticks").last.locator("tbody tr")
+    expect(ticks.first.locator("td").nth(1)).to_contain_text("09:00:00")

@@ -30,7 +30,7 @@ def by_keyboard(page: Any, failed: int) -> int:
             break
     page.keyboard.press("Enter")
     _understand(page, failed)
-    _tab_to(page, r"^\d+ with this error$")
+    _tab_to(page, r"^\d+ jobs? with this error$")
     page.keyboard.press("Enter")
     _others(page)
     _tab_to(page, r"^Run again with changes$")
@@ -53,7 +53,7 @@ def by_mouse(page: Any, failed: int) -> int:
     expect(page.locator("[data-row]")).to_have_count(1)
     page.locator("[data-row]").click(position={"x": 400, "y": 20})
     _understand(page, failed)
-    page.get_by_role("link", name=re.compile(r"\d+ with this error")).click()
+    page.get_by_role("link", name=re.compile(r"\d+ jobs? with this error")).click()
     _others(page)
     page.get_by_role("button", name="Run again with changes").click()
     page.get_by_role("dialog").get_by_label("card").dblclick()

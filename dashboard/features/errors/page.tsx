@@ -55,7 +55,7 @@ export function ErrorsPage() {
         <Answer query={query}>
           {({ errors, nextCursor }) =>
             errors.length === 0 ? (
-              <Empty title="No job has failed." />
+              <Empty title={action ? `No job of ${visibleLine(action)} has failed.` : "No job has failed."} />
             ) : (
               <>
                 <ul className="divide-y">

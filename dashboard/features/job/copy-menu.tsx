@@ -24,8 +24,9 @@ export function CopyMenu({ job }: { job: Job }) {
   };
   return (
     <Menu.Root>
-      <Menu.Trigger className="button" aria-label="Copy as">
+      <Menu.Trigger className="button">
         <Icon name="copy" size={14} />
+        Copy as
         <Icon name="down" size={14} />
       </Menu.Trigger>
       <Menu.Portal>

@@ -92,10 +92,6 @@ export function JobFacts({ job, history, family }: Props) {
         {retries.more && <To href={jobsHref({ retryOf: String(job.id) })} name="all retries" />}
       </span>,
     ],
-    !!job.replyTo && [
-      "Replies to",
-      <To key="reply" href={jobHref(job.replyTo)} name={String(job.replyTo)} />,
-    ],
   ];
   return <Facts rows={rows.filter((row): row is Row => !!row)} />;
 }

@@ -27,6 +27,6 @@ function why(job: Job): React.ReactNode {
   }
   if (job.state === State.pending) return "Waiting for a worker to take it.";
   return job.awaits.length > 0
-    ? `It waits for ${job.awaits.map(visibleLine).join(" or ")}.`
+    ? `It waits for the signal ${job.awaits.map(visibleLine).join(" or ")}.`
     : "Nothing written yet.";
 }

@@ -43,7 +43,7 @@ export function LogTools(props: Props) {
         type="search"
         aria-label="Search the log"
         placeholder="Search the log"
-        className="input h-7 w-44 text-13"
+        className="input h-7 max-w-44 min-w-28 flex-1 text-13"
         value={filter.text}
         onChange={(event) => onFilter({ ...filter, text: event.target.value })}
       />

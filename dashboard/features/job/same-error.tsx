@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { jobsHref } from "@/lib/address";
 import { get } from "@/lib/api";
 import type { Job } from "@/lib/documents";
-import { count } from "@/lib/format";
+import { plural } from "@/lib/format";
 import { keys } from "@/lib/keys";
 import { State } from "@/lib/lifecycle.gen";
 import { useMaybeSignedIn } from "@/lib/session";
@@ -24,7 +24,7 @@ export function SameError({ job }: { job: Job }) {
   const group = data?.errors.find((each) => each.fingerprint === fingerprint);
   return (
     <Link href={jobsHref({ error: fingerprint, state: State.failed })} className="link">
-      {group ? `${count(group.count)} with this error` : "Jobs with this error"}
+      {group ? `${plural(group.count, "job")} with this error` : "Jobs with this error"}
     </Link>
   );
 }

@@ -57,9 +57,14 @@ export function Waterfall({ job, history, family, chosen, choose }: Props) {
                     <span className="text-12 whitespace-nowrap text-muted">attempt {lane.attempt + 1}</span>
                   )}
                 </span>
-                <span className="block truncate text-12 text-muted">{sayLane(lane, job.awaits)}</span>
+                <span data-said className="block text-12 break-words text-muted">
+                  {sayLane(lane, job.awaits)}
+                </span>
                 {lane.reason && failed(lane) && (
-                  <span className="tone tone-red block truncate text-12" title={visible(lane.reason)}>
+                  <span
+                    className="tone tone-red line-clamp-2 text-12 break-words"
+                    title={visible(lane.reason)}
+                  >
                     {visibleLine(lane.reason)}
                   </span>
                 )}
@@ -125,7 +130,7 @@ function ChildLane({ child, frame }: { child: Job; frame: Drawn }) {
             <li key={index} className="lane">
               <span className="min-w-0">
                 <span className="block truncate">{visibleLine(lane.step)}</span>
-                <span className="block truncate text-12 text-muted">{sayLane(lane, child.awaits)}</span>
+                <span className="block text-12 break-words text-muted">{sayLane(lane, child.awaits)}</span>
               </span>
               <Track pieces={lane.pieces} frame={frame} lane={lane} />
             </li>

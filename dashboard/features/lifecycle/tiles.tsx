@@ -16,7 +16,7 @@ export function StateTiles({ stats }: { stats: Stats | undefined }) {
           <Link
             href={jobsHref({ state })}
             data-node={state}
-            className="flex items-center justify-between gap-2 rounded-md border px-3 py-2 hover:bg-sunk"
+            className="flex h-full flex-wrap items-center justify-between gap-x-2 rounded-md border px-3 py-2 hover:bg-sunk"
           >
             <StateMark state={state} />
             <span className="text-16 font-semibold">{countOf(stats, state)}</span>

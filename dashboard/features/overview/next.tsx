@@ -10,7 +10,7 @@ import { Time } from "@/ui/time";
 export function Next({ stats }: { stats: Stats }) {
   if (stats.next.length === 0) {
     return (
-      <Empty title="Nothing is scheduled.">
+      <Empty title="There is no schedule yet.">
         <Link href="/schedules/?new=" className="link">
           Create a schedule
         </Link>

@@ -99,7 +99,7 @@ export function OverviewPage() {
             <Answer query={running}>{({ jobs }) => <RunningNow jobs={jobs} />}</Answer>
           </div>
         </Panel>
-        <Panel title="Next" flush>
+        <Panel title="Next ticks" flush>
           <Answer query={stats}>{(data) => <Next stats={data.stats} />}</Answer>
         </Panel>
       </div>

@@ -20,7 +20,7 @@ import { More } from "@/ui/more";
 import { Facts, PageTitle, Panel, Up } from "@/ui/panel";
 import { Time } from "@/ui/time";
 import { useToast } from "@/ui/toast";
-import { Past, Upcoming } from "./ticks";
+import { Past, Upcoming, zoneOf } from "./ticks";
 
 const BackfillDialog = later(() => import("./backfill").then((it) => it.BackfillDialog));
 const ScheduleDialog = later(() => import("./form").then((it) => it.ScheduleDialog));
@@ -86,7 +86,7 @@ export function SchedulePage() {
                       </Link>,
                     ],
                     ["Last outcomes", <OutcomeStrip key="strip" scope={{ schedule: schedule.name }} />],
-                    ["Time zone", schedule.tz],
+                    ["Time zone", zoneOf(schedule)],
                     ["Queue", schedule.queue ?? "the machine's"],
                     ["Overlap", schedule.overlap],
                     [

@@ -8,19 +8,24 @@ import { Link } from "@/ui/link";
 import { Table } from "@/ui/table";
 import { Time } from "@/ui/time";
 
+/** The zone that it fires in: the one that its text names, as its sentence says, or else its own. */
+export const zoneOf = ({ sentence, tz }: Schedule) =>
+  /\(([\w+-]+(?:\/[\w+-]+)*)\)$/.exec(sentence)?.[1] ?? tz;
+
 /** When it fires next, in its own zone and in yours. */
 export function Upcoming({ schedule }: { schedule: Schedule }) {
   if (schedule.nextTicks.length === 0) return <Empty title="It never fires again." />;
   const own = ownZone();
+  const zone = zoneOf(schedule);
   return (
-    <Table className="" columns={["In", schedule.tz, ...(own !== schedule.tz ? [`${own} (yours)`] : [])]}>
+    <Table className="" columns={["In", zone, ...(own !== zone ? [`${own} (yours)`] : [])]}>
       {schedule.nextTicks.map((tick) => (
         <tr key={tick}>
           <td>
             <Time at={tick} />
           </td>
-          <td className="whitespace-nowrap">{exact(tick, schedule.tz)}</td>
-          {own !== schedule.tz && <td className="whitespace-nowrap text-muted">{exact(tick)}</td>}
+          <td className="whitespace-nowrap">{exact(tick, zone)}</td>
+          {own !== zone && <td className="whitespace-nowrap text-muted">{exact(tick)}</td>}
         </tr>
       ))}
     </Table>

@@ -57,7 +57,7 @@ export function Keys() {
             <Empty title="There are no keys.">Without one, the service answers only on this machine.</Empty>
           }
           className="table-stack table-middle"
-          columns={["Name", "Scopes", number("Made"), number("Last used"), number("Expires"), ACTIONS]}
+          columns={["Name", "Scopes", number("Created"), number("Last used"), number("Expires"), ACTIONS]}
         >
           {(key) => (
             <tr key={key.id}>
@@ -66,19 +66,19 @@ export function Keys() {
                 <code className="text-12 font-normal text-muted">{key.id}</code>
               </td>
               <td className="text-muted">{key.scopes.join(", ")}</td>
-              <td className="number text-muted" data-label="made">
+              <td className="number text-muted" data-label="created">
                 <Time at={key.createdAt} />
               </td>
               <td className="number text-muted" data-label="used">
                 <Time at={key.lastUsedAt} empty="never" />
               </td>
-              <td className="number text-muted">
+              <td className="number text-muted" data-label={key.revokedAt ? undefined : "expires"}>
                 {key.revokedAt ? (
                   <span className="tone tone-red">
                     revoked <Time at={key.revokedAt} />
                   </span>
                 ) : (
-                  <Time at={key.expiresAt} empty="never ends" />
+                  <Time at={key.expiresAt} empty="never" />
                 )}
               </td>
               <td className="number">

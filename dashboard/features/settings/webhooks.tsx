@@ -66,7 +66,7 @@ export function Webhooks() {
                     <span className="min-w-0">
                       <code className="block break-all">{hook.url}</code>
                       <span className="text-12 text-muted">
-                        {hook.kinds.length ? hook.kinds.join(", ") : "all alarms"} · made{" "}
+                        {hook.kinds.length ? hook.kinds.join(", ") : "all alarms"} · created{" "}
                         <Time at={hook.createdAt} />
                         {hook.paused && <span className="tone tone-amber"> · paused</span>}
                         {hook.lastDelivery && (

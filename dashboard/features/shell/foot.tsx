@@ -31,7 +31,7 @@ export function Foot({ onHelp }: { onHelp: () => void }) {
           title={zone === "utc" ? "Times are in UTC" : "Times are in your time zone"}
           onClick={() => setZone(zone === "utc" ? "local" : "utc")}
         >
-          {zone === "utc" ? "UTC" : "Local"}
+          {zone === "utc" ? "UTC" : "Local time"}
           <span className="sr-only">
             : {zone === "utc" ? "show times in your time zone" : "show times in UTC"}
           </span>

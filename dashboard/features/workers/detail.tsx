@@ -9,6 +9,7 @@ import { count } from "@/lib/format";
 import { keys } from "@/lib/keys";
 import { State } from "@/lib/lifecycle.gen";
 import { useMaybeSignedIn } from "@/lib/session";
+import { visibleLine } from "@/lib/visible";
 import { Answer, Which } from "@/ui/answer";
 import { Link } from "@/ui/link";
 import { Facts, PageTitle, Panel, Up } from "@/ui/panel";
@@ -51,7 +52,7 @@ export function WorkerPage() {
               <Facts
                 rows={[
                   ["State", <WorkerState key="state" worker={worker} />],
-                  ["Number", <code key="id">{worker.id}</code>],
+                  ["Id", <code key="id">{worker.id}</code>],
                   ["Running", `${count(worker.running)} of ${count(worker.concurrency)}`],
                   ["Started", <Time key="started" at={worker.startedAt} />],
                   ["Last seen", <Time key="seen" at={worker.seenAt} />],
@@ -61,7 +62,7 @@ export function WorkerPage() {
                       ? "all"
                       : worker.queues.map((name) => (
                           <Link key={name} href={queueHref(name)} className="link mr-2">
-                            {name}
+                            {visibleLine(name)}
                           </Link>
                         )),
                   ],
@@ -82,7 +83,7 @@ function Actions({ actions }: { actions: Worker["actions"] }) {
     <span className="flex flex-wrap gap-x-2">
       {names.map((name) => (
         <Link key={name} href={machineHref(name)} className="link">
-          {name}
+          {visibleLine(name)}
         </Link>
       ))}
     </span>
