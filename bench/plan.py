@@ -10,6 +10,7 @@ from bench import drains, intent, limit, measures, service, streams
 from bench.backlog import backlog
 from bench.database import Databases
 from bench.peer import Peer
+from bench.rows import rows
 from bench.size import Figures, Size, in_turns, percentile, summary
 
 __all__ = ["PARTS", "WITH_PEERS"]
@@ -136,4 +137,5 @@ PARTS: dict[str, Callable[[Databases, Size, Sequence[Peer]], Figures]] = {
     "stream": stream,
     "schedules": schedules,
     "backlog": lambda databases, size, peers: backlog(databases, size),
+    "rows": lambda databases, size, peers: rows(databases, size.rows),
 }

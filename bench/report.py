@@ -12,7 +12,10 @@ COLUMNS = ("kairos", "floor", "ratio", "limit", "own statements")
 
 def print_report(figures: dict[str, Any]) -> None:
     console = Console(width=150) if not Console().is_terminal else Console()
-    for table in (_main(figures), *(make(figures) for make in (_backlog, _http, _stream, _schedules, _cost))):
+    for table in (
+        _main(figures),
+        *(make(figures) for make in (_backlog, _http, _stream, _schedules, _cost, _growth)),
+    ):
         if table is not None and table.row_count:
             console.print(table)
     if machine := figures.get("machine"):
@@ -108,6 +111,20 @@ def _schedules(figures: dict[str, Any]) -> Table | None:
     table.add_row(f"{due}: all fired after, s", _number(firing["fired after s"]))
     table.add_row("  fired a second", _number(firing["fired a second"]))
     table.add_row("  all run after, s", _number(firing["all run after s"]))
+    return table
+
+
+def _growth(figures: dict[str, Any]) -> Table | None:
+    if "rows" not in figures:
+        return None
+    sizes = list(next(iter(figures["rows"].values())))
+    table = Table(
+        "", *sizes, title="Buffers that a statement touches, by the number of ended jobs in the table"
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for statement, found in figures["rows"].items():
+        table.add_row(statement, *(f"{found[size]:,}" for size in sizes))
     return table
 
 

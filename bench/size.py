@@ -26,6 +26,7 @@ class Size:
     requests: float = 10.0  # seconds of requests over HTTP
     schedules: int = 10_000
     scale: float = 1.0  # of the backlogs
+    rows: tuple[int, ...] = (10_000, 100_000, 1_000_000)  # ended jobs in the table
     backlog_rounds: int = 3
     enqueue_rounds: int = 6  # one by one it measures the disk, which is fast one second and slow the next
     both: bool = True  # every kind of backlog with two workers too
@@ -44,6 +45,7 @@ QUICK = Size(
     requests=4.0,
     schedules=3_000,
     scale=0.1,
+    rows=(10_000, 100_000),
     backlog_rounds=1,
     enqueue_rounds=3,
     both=False,
