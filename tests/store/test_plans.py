@@ -38,6 +38,8 @@ BY_TYPE: dict[str, Any] = {
 }
 COLUMN = {"bigint": "{" + ",".join(str(number) for number in range(30_000, 30_050)) + "}"}
 NOTHING = "{" + ",".join(["null"] * 50) + "}"
+# The places of the filters that `count_jobs` takes.
+COUNTED = {each.name: place for place, each in enumerate((each for each in FILTERS if each.index), start=2)}
 BY_PLACE: dict[tuple[str, int], Any] = {
     ("deliver_signal", 1): None,
     ("deliver_signal", 4): "{}",
@@ -52,8 +54,8 @@ BY_PLACE: dict[tuple[str, int], Any] = {
     ("pick_jobs", 6): None,
     ("pick_jobs_from", 6): None,
     ("pick_jobs_from", 9): [0, 0, 0],
-    **{("list_jobs", place): None for place in (2, *range(6, 20))},
-    **{("count_jobs", place): None for place in range(2, 11)},
+    **{("list_jobs", place): None for place in (2, *range(6, 7 + len(FILTERS)))},
+    **{("count_jobs", place): None for place in COUNTED.values()},
     ("read_list_marks", 3): None,
     **{("list_error_groups", place): None for place in (1, 3, 4, 5)},
     ("find_searched_jobs", 1): ["email:5@example.com"],
@@ -261,12 +263,22 @@ def test_a_list_that_an_index_answers_reads_no_more_than_a_page_of_each_kind(
 
 
 @pytest.mark.parametrize(
-    "filters", [{}, {2: "act"}, {3: "other"}, {4: "key 5"}, {5: "nightly"}, {6: 7}, {10: 7}], ids=str
+    "filters",
+    [
+        {},
+        {"action": "act"},
+        {"queue": "other"},
+        {"key": "key 5"},
+        {"schedule": "nightly"},
+        {"parent": 7},
+        {"retryOf": 7},
+    ],
+    ids=str,
 )
 def test_counts_read_no_more_of_each_state_than_is_asked_for(
-    planner: psycopg.Connection[Any], filters: dict[int, Any]
+    planner: psycopg.Connection[Any], filters: dict[str, Any]
 ) -> None:
-    changes = {1: 200, **dict.fromkeys(range(2, 11)), **filters, 11: 200}
+    changes = {1: 200, **{place: filters.get(name) for name, place in COUNTED.items()}, 2 + len(COUNTED): 200}
     for plan in plans(
         planner, "count_jobs", changes, "explain (analyze, costs off, timing off, summary off)"
     ):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 
 from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import STORED, JobState
@@ -28,13 +28,15 @@ States: TypeAlias = JobState | str | Sequence[JobState | str]
 class Filter:
     """One filter: what it selects, the type of its values, and whether it may be repeated.
 
-    Its `name` in URLs and JSON is that of the attribute by default.
+    Its `name` in URLs and JSON is that of the attribute by default. `index` says which index finds its jobs: its own,
+    that of the kinds of jobs (queue, action, status), or that of ids. Without one, lists search the newest jobs.
     """
 
     selects: str
     kind: type[JobState] | type[str] | type[int] | type[datetime] = str
     many: bool = False
     name: str = ""
+    index: Literal["own", "kinds", "ids"] | None = None
     attribute: str = ""
 
     @property
@@ -47,17 +49,19 @@ class Filters:
     """Which jobs to list: every filter that is given must match."""
 
     state: Annotated[States | None, Filter("in this state", JobState, many=True)] = None
-    action: Annotated[str | None, Filter("of this action")] = None
-    queue: Annotated[str | None, Filter("of this queue")] = None
-    key: Annotated[str | None, Filter("with this partition key")] = None
+    action: Annotated[str | None, Filter("of this action", index="kinds")] = None
+    queue: Annotated[str | None, Filter("of this queue", index="kinds")] = None
+    key: Annotated[str | None, Filter("with this partition key", index="own")] = None
     tag: Annotated[str | None, Filter("with this tag")] = None
-    schedule: Annotated[str | None, Filter("of this schedule")] = None
+    schedule: Annotated[str | None, Filter("of this schedule", index="own")] = None
     text: Annotated[str | None, Filter("with this text in action, key, tags, unique key or error")] = None
     inserted_from: Annotated[
-        datetime | None, Filter("created at this instant or later", datetime, name="from")
+        datetime | None, Filter("created at this instant or later", datetime, name="from", index="ids")
     ] = None
-    inserted_to: Annotated[datetime | None, Filter("created before this instant", datetime, name="to")] = None
-    parent: Annotated[int | None, Filter("that reply to this job", int)] = None
+    inserted_to: Annotated[
+        datetime | None, Filter("created before this instant", datetime, name="to", index="ids")
+    ] = None
+    parent: Annotated[int | None, Filter("that reply to this job", int, index="own")] = None
     input: Annotated[
         str | Sequence[str] | None,
         Filter(
@@ -65,8 +69,8 @@ class Filters:
             many=True,
         ),
     ] = None
-    error: Annotated[str | None, Filter("that failed with this error, a fingerprint")] = None
-    retry_of: Annotated[int | None, Filter("that retry this job", int, name="retryOf")] = None
+    error: Annotated[str | None, Filter("that failed with this error, a fingerprint", index="own")] = None
+    retry_of: Annotated[int | None, Filter("that retry this job", int, name="retryOf", index="own")] = None
     error_text: Annotated[
         str | None, Filter("that failed with these words in the error", name="errorText")
     ] = None
@@ -110,7 +114,7 @@ class Filters:
     def exact(self) -> bool:
         """Whether some index contains exactly the jobs that match."""
         rest = self.given - {"state"}
-        return self._takes_whole_statuses and (rest <= _KINDS or (len(rest) == 1 and rest <= _OWN_INDEX))
+        return self._takes_whole_statuses and _has_index(rest)
 
     @property
     def due(self) -> JobState | None:
@@ -121,24 +125,12 @@ class Filters:
     @property
     def countable(self) -> bool:
         """Whether an index can count these jobs by state."""
-        rest = self.given - {"state", "inserted_from", "inserted_to"}
-        return rest <= _KINDS or (len(rest) == 1 and rest <= _OWN_INDEX)
+        return _has_index(self.given - {"state"} - _with_index("ids"))
 
     @property
     def countable_parameters(self) -> list[Any]:
-        """The values for `count_jobs.sql`, after its first."""
-        names = (
-            "action",
-            "queue",
-            "key",
-            "schedule",
-            "parent",
-            "inserted_from",
-            "inserted_to",
-            "error",
-            "retry_of",
-        )
-        return [getattr(self, name) for name in names]
+        """The values for `count_jobs.sql`, after its first: of the filters with an index, in their order."""
+        return [getattr(self, each.attribute) for each in FILTERS if each.index is not None]
 
     def of_states(self, states: Sequence[JobState | str]) -> Filters:
         """Return the same filters with other states."""
@@ -206,9 +198,15 @@ FILTERS: tuple[Filter, ...] = tuple(
     for name, hint in get_type_hints(Filters, include_extras=True).items()
     for note in get_args(hint)[1:]
 )
-# The filters of the index over queue, action and status, and those that have an index of their own.
-_KINDS = frozenset({"action", "queue"})
-_OWN_INDEX = frozenset({"key", "schedule", "parent", "error", "retry_of"})
+
+
+def _with_index(index: str) -> frozenset[str]:
+    return frozenset(each.attribute for each in FILTERS if each.index == index)
+
+
+def _has_index(filters: frozenset[str]) -> bool:
+    """Whether one index finds exactly the jobs that match these filters."""
+    return filters <= _with_index("kinds") or (len(filters) == 1 and filters <= _with_index("own"))
 
 
 def search_too_long(

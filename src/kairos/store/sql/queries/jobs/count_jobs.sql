@@ -1,18 +1,19 @@
 -- count_jobs: how many jobs pass the filters, by state, each status counted a little beyond $1 at most, in the index
--- that lists read. Filters: action $2, queue $3, and one of key $4, schedule $5, parent $6, error $9 and retry of
--- $10; created from $7, before $8. What waits for a worker and what waits for its time are one status. The lines of the pick tell them apart
--- if there is no other filter than the queue. Otherwise `runnable` counts both, `due` those of them that wait for a
--- worker, out of $11 that are looked at; if there are more (`due unread`), `later` counts the others in the same way.
+-- that lists read. The filters are those of kairos.shapes.job_filters that have an index, in their order: action $2,
+-- queue $3, key $4, schedule $5, created from $6, before $7, parent $8, error $9, retry of $10; at most one of key,
+-- schedule, parent, error and retry. Pending and scheduled jobs have one stored status. The lines of the pick tell them
+-- apart if there is no other filter than the queue. Otherwise `runnable` counts both, `due` those of them that are
+-- due, out of $11 that are examined; if there are more (`due unread`), `later` counts the others in the same way.
 -- Index: gen_durable_lease, gen_durable_kinds, and that of the filter.
 with recursive
 {waiting_lines: queue=$3; after=''},
 range as materialized (
-  select coalesce(kairos.id_at($7::timestamptz), 0) as first,
-    coalesce(kairos.id_at($8::timestamptz), 9223372036854775807) as below
+  select coalesce(kairos.id_at($6::timestamptz), 0) as first,
+    coalesce(kairos.id_at($7::timestamptz), 9223372036854775807) as below
 ), path as materialized (
-  select case when num_nonnulls($4::text, $5::text, $6::bigint, $9::text, $10::bigint) > 0 then 'own' else 'kinds' end as name,
+  select case when num_nonnulls($4::text, $5::text, $8::bigint, $9::text, $10::bigint) > 0 then 'own' else 'kinds' end as name,
     -- Then the lines of the pick tell what is due from what is not; they know neither actions nor ids.
-    num_nonnulls($2::text, $4::text, $5::text, $6::bigint, $7::timestamptz, $8::timestamptz, $9::text, $10::bigint) = 0
+    num_nonnulls($2::text, $4::text, $5::text, $8::bigint, $6::timestamptz, $7::timestamptz, $9::text, $10::bigint) = 0
       as by_line
 ), statuses as materialized (
   select s as status from unnest(enum_range(null::kairos.durable_status)) s where s <> 'executing'
@@ -43,7 +44,7 @@ kinds as materialized (
       union all
       {ids_of_status: column=schedule; value=$5::text}
       union all
-      {ids_of_status: column=reply_to; value=$6::bigint}
+      {ids_of_status: column=reply_to; value=$8::bigint}
       union all
       {ids_of_status: column=retry_of; value=$10::bigint}
       union all
@@ -61,7 +62,7 @@ kinds as materialized (
     select from kairos.gen_durable g
     where g.id = d.id and ($2::text is null or g.fsm = $2::text)
       and ($4::text is null or g.partition_key = $4::text) and ($5::text is null or g.schedule = $5::text)
-      and ($6::bigint is null or g.reply_to = $6::bigint) and ($10::bigint is null or g.retry_of = $10::bigint)
+      and ($8::bigint is null or g.reply_to = $8::bigint) and ($10::bigint is null or g.retry_of = $10::bigint)
       and g.id >= (select first from range) and g.id < (select below from range)
     offset 0
   ) each
@@ -82,7 +83,7 @@ kinds as materialized (
   select 'running', count(*) from kairos.gen_durable g
   where g.status = 'executing' and ($2::text is null or g.fsm = $2::text) and ($3::text is null or g.queue = $3::text)
     and ($4::text is null or g.partition_key = $4::text) and ($5::text is null or g.schedule = $5::text)
-    and ($6::bigint is null or g.reply_to = $6::bigint) and ($10::bigint is null or g.retry_of = $10::bigint)
+    and ($8::bigint is null or g.reply_to = $8::bigint) and ($10::bigint is null or g.retry_of = $10::bigint)
     and $9::text is null
     and g.id >= (select first from range) and g.id < (select below from range)
 )

@@ -14,8 +14,9 @@ with recursive taken (id, n, bytes) as (
   ) n
   where t.n < $3::int and t.bytes < $4::bigint
 )
-select h.id, h.verb, h.from_state, h.to_state, h.step, h.attempt, h.worker, h.actor, h.reason, h.due_at,
-  h.started_at, h.at, h.state::text as state, t.bytes
+select
+  {history_columns},
+  t.bytes
 from taken t
 cross join lateral (select * from kairos.history o where o.job_id = $1::bigint and o.id = t.id limit 1) h
 where t.n > 0
