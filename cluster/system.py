@@ -22,7 +22,7 @@ from typing import Any, Self
 import asyncpg
 from chaos import audit
 from chaos.journal import Journal
-from chaos.record import Record
+from chaos.record import TERMINAL, Record
 
 from cluster.database import Database
 from cluster.front import Front
@@ -34,9 +34,7 @@ from kairos import SyncKairos
 
 WAYS = ("front", "hosts")
 SERVICE = 8765
-_LIVE = """
-select count(*) from kairos.gen_durable where status::text not in ('done', 'failed', 'cancelled', 'expired')
-"""
+_LIVE = "select count(*) from kairos.gen_durable where status::text <> all ($1::text[])"
 
 
 class System:
@@ -147,7 +145,8 @@ class System:
             requested = {event["token"] for event in self.journal.events("ask")}
             answered = {event["token"] for event in self.journal.read() if event["e"] in ("ack", "info")}
             return (
-                requested == answered and self.on_primary(lambda connection: connection.fetchval(_LIVE)) == 0
+                requested == answered
+                and self.on_primary(lambda connection: connection.fetchval(_LIVE, list(TERMINAL))) == 0
             )
 
         try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from kairos import shapes
 from kairos.fsm import render
+from kairos.fsm.lifecycle import LIVE
 from kairos.machine.definition import Machine
 from kairos.machine.registry import Registry
 from kairos.machine.step_log import REDACTED
@@ -20,7 +21,7 @@ from kairos.shapes.machine import MachineRow
 from kairos.shapes.queue import Queue
 from kairos.shapes.schedule import Schedule
 
-_COUNTS = ("scheduled", "pending", "running", "waiting", "atLeast")
+_COUNTS = (*LIVE, "atLeast")
 
 
 def encode(document: Any, *, indent: int | None = None) -> str:

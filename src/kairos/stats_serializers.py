@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from kairos.fsm.lifecycle import LIVE
 from kairos.histogram import percentiles
-from kairos.operations.stats import Slot, Stats
-
-COUNTS = ("accepted", "started", "success", "failed", "expired", "cancelled", "retried")
+from kairos.operations.stats import COUNTS, Slot, Stats
 
 
 def stats(stats: Stats) -> dict[str, Any]:
@@ -25,10 +24,7 @@ def stats(stats: Stats) -> dict[str, Any]:
         "queues": [
             {
                 "name": load.name,
-                "scheduled": load.scheduled,
-                "pending": load.pending,
-                "running": load.running,
-                "waiting": load.waiting,
+                **{state: getattr(load, state) for state in LIVE},
                 "oldestPendingAt": load.oldest_at,
             }
             for load in stats.queues

@@ -77,8 +77,7 @@ def test_an_automatic_retry_exists_only_inside_the_commit_of_its_failure() -> No
 
 
 def test_every_state_is_live_or_terminal_and_stored_as_one_status() -> None:
-    assert set(JobState) == LIVE | TERMINAL
-    assert not LIVE & TERMINAL
+    assert list(JobState) == [*LIVE, *TERMINAL]
     assert set(STORED.values()) == set(Status)
     assert set(LIVE_STATUSES) | TERMINAL_STATUSES == set(Status)
     assert {STORED[state] for state in LIVE} == set(LIVE_STATUSES)

@@ -15,14 +15,12 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from kairos.fsm.lifecycle import TERMINAL, JobState
+from kairos.fsm.lifecycle import LIVE, TERMINAL
 from kairos.histogram import middle_ms, upper_ms
 from kairos.operations.stats import Stats, Total
 
 MOST_NAMES = 200
 OTHER = "other"
-_ENDS = [str(state) for state in JobState if state in TERMINAL]
-_LIVE = [str(state) for state in JobState if state not in TERMINAL]
 # Every fourth bucket of `kairos.histogram`, so that each bound is exact: from 0.2 ms to more than a day.
 _BOUNDS = range(4, 120, 4)
 
@@ -56,17 +54,17 @@ class DatabaseMetrics(Collector):
         ages: dict[str, float] = {}
         for load in self._stats.queues:
             name = load.name if load.name in queues else OTHER
-            for state in _LIVE:
+            for state in LIVE:
                 counts[name, state] += getattr(load, state)
             if load.oldest_at is not None:
                 waited = (self._stats.now - load.oldest_at).total_seconds()
                 ages[name] = max(ages.get(name, 0.0), waited)
-        for (name, state), number in sorted(counts.items()):
-            jobs.add_metric((name, state), number)
+        for labels, number in sorted(counts.items()):
+            jobs.add_metric(labels, number)
         for name, seconds in sorted(ages.items()):
             age.add_metric((name,), seconds)
         ended = GaugeMetricFamily("kairos_jobs_ended", "Ended jobs that are still kept.", labels=("state",))
-        for state in _ENDS:
+        for state in TERMINAL:
             ended.add_metric((state,), self._stats.states[state])
         yield from (jobs, ended, age)
 
@@ -84,7 +82,7 @@ class DatabaseMetrics(Collector):
             "kairos_jobs_finished", "Jobs that came to their end, by which.", labels=("action", "state")
         )
         for action, totals in self._by_action():
-            for state in _ENDS:
+            for state in TERMINAL:
                 finished.add_metric((action, state), sum(total.counts[state] for total in totals))
         yield finished
 

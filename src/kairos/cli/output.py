@@ -15,18 +15,8 @@ from rich.text import Text
 
 from kairos import serializers
 from kairos.fsm.lifecycle import JobState
+from kairos.fsm.state_styles import STATE_STYLES
 
-# States are never shown by colour alone: always with a glyph and the word.
-CONSOLE_STYLES = {
-    JobState.SCHEDULED: ("◷", "bright_black"),
-    JobState.PENDING: ("○", "yellow"),
-    JobState.RUNNING: ("▶", "blue"),
-    JobState.WAITING: ("◆", "magenta"),
-    JobState.SUCCESS: ("✓", "green"),
-    JobState.FAILED: ("✗", "red"),
-    JobState.CANCELLED: ("⊘", "bright_black strike"),
-    JobState.EXPIRED: ("⧗", "dark_orange"),
-}
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 # A pipe has no width: use one at which nothing is cut.
 _PIPE_WIDTH = 240
@@ -89,8 +79,8 @@ def say(*parts: Any) -> None:
 
 
 def state(value: str) -> Text:
-    glyph, style = CONSOLE_STYLES[JobState(value)]
-    return Text(f"{glyph} {value}", style=style)
+    style = STATE_STYLES[JobState(value)]
+    return Text(f"{style.symbol} {value}", style=style.colour)
 
 
 def code(value: Any) -> str:

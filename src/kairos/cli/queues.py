@@ -13,6 +13,7 @@ from kairos.cli import output
 from kairos.cli.database_option import Json, on_database
 from kairos.cli.parse import rate as read_rate
 from kairos.errors import BadRequest, NotFound
+from kairos.fsm.lifecycle import LIVE
 from kairos.shapes.queue import Queue
 from kairos.suggest import did_you_mean
 
@@ -20,9 +21,6 @@ app = typer.Typer(help="Look at queues, pause them, limit them.")
 
 Name = Annotated[str, typer.Argument(metavar="QUEUE", show_default=False, help="The queue's name.")]
 Rate = Annotated[str | None, typer.Option(metavar="N/TIME", help="At most so many starts, such as 100/1m.")]
-
-
-LIVE = ("scheduled", "pending", "running", "waiting")
 
 
 def count(queue: Queue, state: str) -> str:

@@ -19,10 +19,8 @@ from kairos.cli import output
 from kairos.cli.database_option import Json, on_database
 from kairos.cli.queues import count
 from kairos.errors import DatabaseUnavailable
-from kairos.fsm.lifecycle import JobState
+from kairos.fsm.lifecycle import LIVE, JobState
 
-# The live states, in the order of a job's life.
-_LIVE = (JobState.SCHEDULED, JobState.PENDING, JobState.RUNNING, JobState.WAITING)
 _LATEST = 10
 _LATEST_OF = (JobState.RUNNING, JobState.FAILED)
 # A worker without a heartbeat for this long is dead, or cannot reach the database.
@@ -79,17 +77,17 @@ def _render(kairos: SyncKairos) -> RenderableType:
 
 def _parts(kairos: SyncKairos) -> Iterator[RenderableType]:
     queues = kairos.queues()
-    sums = {state: sum(getattr(queue, state) for queue in queues) for state in _LIVE}
-    more = {state: "+" if any(state in queue.at_least for queue in queues) else "" for state in _LIVE}
+    sums = {state: sum(getattr(queue, state) for queue in queues) for state in LIVE}
+    more = {state: "+" if any(state in queue.at_least for queue in queues) else "" for state in LIVE}
     yield Text("   ").join(
-        Text.assemble(output.state(state), f" {sums[state]}{more[state]}") for state in _LIVE
+        Text.assemble(output.state(state), f" {sums[state]}{more[state]}") for state in LIVE
     )
     yield Text()
     if queues:
         yield output.table(
-            ("queue", *_LIVE, ""),
+            ("queue", *LIVE, ""),
             [
-                (queue.name, *(count(queue, state) for state in _LIVE), "paused" if queue.paused_at else "")
+                (queue.name, *(count(queue, state) for state in LIVE), "paused" if queue.paused_at else "")
                 for queue in queues
             ],
         )

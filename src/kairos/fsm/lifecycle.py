@@ -136,8 +136,8 @@ TRANSITIONS: tuple[Transition, ...] = (
     ),
 )
 
-TERMINAL: frozenset[JobState] = frozenset({_S.SUCCESS, _S.FAILED, _S.CANCELLED, _S.EXPIRED})
-LIVE: frozenset[JobState] = frozenset(JobState) - TERMINAL
+TERMINAL: tuple[JobState, ...] = (_S.SUCCESS, _S.FAILED, _S.CANCELLED, _S.EXPIRED)
+LIVE: tuple[JobState, ...] = tuple(state for state in JobState if state not in TERMINAL)
 
 TERMINAL_STATUSES: frozenset[Status] = frozenset(STORED[state] for state in TERMINAL)
 LIVE_STATUSES: tuple[Status, ...] = tuple(status for status in Status if status not in TERMINAL_STATUSES)
@@ -146,7 +146,7 @@ SPEC = Spec(
     name="job",
     states=tuple(JobState),
     initial=(_S.SCHEDULED, _S.PENDING),
-    terminal=TERMINAL,
+    terminal=frozenset(TERMINAL),
     edges=tuple(
         Edge(row.verb, source, row.target, row.by, row.because)
         for row in TRANSITIONS

@@ -19,22 +19,11 @@ from kairos.fsm.lifecycle import (
 )
 from kairos.fsm.requests import REQUESTS, JobRequest
 from kairos.fsm.spec import Edge, Spec
+from kairos.fsm.state_styles import STATE_STYLES
 
 PACKAGE = Path(__file__).parent.parent
 DIAGRAM_FILE = PACKAGE.parent.parent / "docs" / "reference" / "lifecycle.gen.md"
 TYPES_FILE = PACKAGE.parent.parent / "dashboard" / "lib" / "lifecycle.gen.ts"
-
-# How the dashboard shows a state: its tone and its glyph. Never by colour alone.
-STATE_STYLES: dict[JobState, tuple[str, str]] = {
-    JobState.SCHEDULED: ("slate", "clock"),
-    JobState.PENDING: ("amber", "dots"),
-    JobState.RUNNING: ("blue", "spinner"),
-    JobState.WAITING: ("violet", "envelope"),
-    JobState.SUCCESS: ("green", "check"),
-    JobState.FAILED: ("red", "cross"),
-    JobState.CANCELLED: ("grey", "slash"),
-    JobState.EXPIRED: ("orange", "hourglass"),
-}
 
 
 def mermaid(spec: Spec) -> str:
@@ -118,12 +107,12 @@ def typescript() -> str:
     """The lifecycle and the requests as types and tables of the dashboard."""
     names = "".join(f"  {state}: {json.dumps(state)},\n" for state in JobState)
     styles = "".join(
-        f"  {state}: {{ tone: {json.dumps(tone)}, glyph: {json.dumps(glyph)} }},\n"
-        for state, (tone, glyph) in STATE_STYLES.items()
+        f"  {state}: {{ tone: {json.dumps(style.tone)}, glyph: {json.dumps(style.glyph)} }},\n"
+        for state, style in STATE_STYLES.items()
     )
     requests = "".join(f"  {json.dumps(_for_dashboard(row))},\n" for row in REQUESTS.values())
     edges = "".join(f"  {json.dumps(edge)},\n" for edge in as_json(SPEC)["transitions"])
-    ends = json.dumps([state for state in JobState if state in TERMINAL])
+    ends = json.dumps(TERMINAL)
     return f"""\
 // Rendered from kairos/fsm/ by `python -m kairos.fsm.render`. Do not edit.
 

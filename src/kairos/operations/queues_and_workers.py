@@ -8,6 +8,7 @@ from typing import Any
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest, NotFound
+from kairos.fsm.lifecycle import LIVE
 from kairos.machine.field_checks import check_name, check_range
 from kairos.shapes import read
 from kairos.shapes.queue import Queue
@@ -20,11 +21,7 @@ MOST_COUNTED = 200_000
 # A worker sends a heartbeat every 10 s; after three missed ones it is considered gone.
 ALIVE = timedelta(seconds=30)
 # The counts that a statement that changes a queue does not return.
-_NOT_COUNTED = {
-    **dict.fromkeys(("scheduled", "pending", "running", "waiting"), 0),
-    "oldest_at": None,
-    "at_least": (),
-}
+_NOT_COUNTED: dict[str, Any] = {**dict.fromkeys(LIVE, 0), "oldest_at": None, "at_least": ()}
 
 
 def queues(*, after: str | None = None, limit: int | None = None) -> Operation[list[Queue]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 
 from kairos import histogram
 from kairos.errors import BadRequest
-from kairos.fsm.lifecycle import TERMINAL, JobState
+from kairos.fsm.lifecycle import LIVE, TERMINAL, JobState
 from kairos.machine.field_checks import check_instant, check_name, check_range
 from kairos.operations.queues_and_workers import queues
 from kairos.shapes.queue import Queue
@@ -20,8 +20,6 @@ MOST_POINTS = 1500
 _SCHEDULE_JOBS = 10_000
 MINUTES_KEPT = timedelta(days=7)
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
-_ENDS = tuple(str(state) for state in JobState if state in TERMINAL)
-_LIVE = tuple(str(state) for state in JobState if state not in TERMINAL)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -43,7 +41,11 @@ class Slot:
 
     @property
     def ended(self) -> int:
-        return self.success + self.failed + self.expired + self.cancelled
+        return sum(getattr(self, state) for state in TERMINAL)
+
+
+# The names of the counts, which are also the columns of the statements that read them.
+COUNTS = tuple(each.name for each in fields(Slot) if each.default == 0)
 
 
 @dataclass(slots=True)
@@ -83,22 +85,22 @@ def stats(window: int = _HOUR) -> Operation[Stats]:
     check_range(window, "window", _MINUTE, _DAY)
     overview = (yield Query("read_overview"))[0]
     now: datetime = overview["now"]
-    live = [queue for queue in (yield from queues()) if any(getattr(queue, state) for state in _LIVE)]
+    live = [queue for queue in (yield from queues()) if any(getattr(queue, state) for state in LIVE)]
     totals = [_total(row) for row in (yield Query("read_stats_totals"))]
     forgotten = {row["state"]: row["jobs"] for row in (yield Query("count_purged_jobs"))}
     since = _floor(now - timedelta(seconds=window), _MINUTE)
     rows = yield Query("read_stats", (_MINUTE, since, now, window + _MINUTE, None, None, True))
     actions = [_slot(row, since) for row in rows]
     states = dict.fromkeys(map(str, JobState), 0)
-    for state in _LIVE:
+    for state in LIVE:
         states[state] = sum(getattr(queue, state) for queue in live)
-    for state in _ENDS:
+    for state in TERMINAL:
         states[state] = max(0, sum(total.counts[state] for total in totals) - forgotten.get(state, 0))
     return Stats(
         now=now,
         counted_at=overview["counted_at"],
         states=states,
-        at_least=tuple(state for state in _LIVE if any(state in queue.at_least for queue in live)),
+        at_least=tuple(state for state in LIVE if any(state in queue.at_least for queue in live)),
         queues=live,
         seconds=(now - since).total_seconds(),
         window=_sum(actions, since),
@@ -168,17 +170,17 @@ def series(
 
 
 def _slot(row: Row, at: datetime) -> Slot:
-    counts = {name: row[name] for name in _COUNTS}
+    counts = {name: row[name] for name in COUNTS}
     return Slot(at, row["action"], **counts, waits=_buckets(row["waits"]), runs=_buckets(row["runs"]))
 
 
 def _total(row: Row) -> Total:
-    counts = {name: row[name] for name in _COUNTS}
+    counts = {name: row[name] for name in COUNTS}
     return Total(row["fsm"], row["queue"], counts, _buckets(row["waits"]), _buckets(row["runs"]))
 
 
 def _sum(slots: list[Slot], at: datetime) -> Slot:
-    counts = {name: sum(getattr(slot, name) for slot in slots) for name in _COUNTS}
+    counts = {name: sum(getattr(slot, name) for slot in slots) for name in COUNTS}
     return Slot(
         at,
         None,
@@ -198,6 +200,3 @@ def _floor(at: datetime, step: int) -> datetime:
 
 def _ceiling(at: datetime, step: int) -> datetime:
     return at + (_EPOCH - at) % timedelta(seconds=step)
-
-
-_COUNTS = ("accepted", "started", "success", "failed", "expired", "cancelled", "retried")

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
+
+from pydantic import create_model
 
 from kairos.api.schemas.base import AgedAnswer, Output, model_of, one
+from kairos.fsm.lifecycle import LIVE
+from kairos.operations.stats import COUNTS
 from kairos.shapes.outcome import OutcomeRow
 
 
@@ -16,14 +21,14 @@ class Percentiles(Output):
     p99: float | None
 
 
-class Counts(Output):
-    accepted: int
-    started: int
-    success: int
-    failed: int
-    expired: int
-    cancelled: int
-    retried: int
+# A member for each count, and for each live state.
+_counts: dict[str, Any] = dict.fromkeys(COUNTS, int)
+_live: dict[str, Any] = dict.fromkeys(LIVE, int)
+_Counted: Any = create_model("Counted", __base__=Output, **_counts)
+_Named: Any = create_model("Named", __base__=Output, name=str, **_live)
+
+
+class Counts(_Counted):  # type: ignore[misc]
     wait: Percentiles
     run: Percentiles
 
@@ -37,12 +42,7 @@ class ActionCounts(Counts):
     action: str
 
 
-class QueueCounts(Output):
-    name: str
-    scheduled: int
-    pending: int
-    running: int
-    waiting: int
+class QueueCounts(_Named):  # type: ignore[misc]
     oldest_pending_at: datetime | None
 
 
