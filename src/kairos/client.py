@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from kairos import operations
 from kairos.action import J
@@ -20,7 +20,7 @@ from kairos.shapes.alarm import Alarm
 from kairos.shapes.history import HistoryRow
 from kairos.shapes.job import Job
 from kairos.shapes.log_line import LogRow
-from kairos.shapes.queue import Queue
+from kairos.shapes.queue import Limits, Queue
 from kairos.shapes.signal import SignalRow
 from kairos.shapes.worker import WorkerRow
 from kairos.store.query import Operation, Outbox, Query, Row, drive, drive_sync
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from kairos.store.user_connections import Execute
 
 T = TypeVar("T")
-Rate: TypeAlias = tuple[int, Duration]
 
 
 class OperationMethods(Decorators[J], ABC):
@@ -150,23 +149,9 @@ class OperationMethods(Decorators[J], ABC):
         return operations.resume(queue)
 
     @sync_or_async
-    def limit(
-        self,
-        queue: str,
-        *,
-        concurrency: int | None = None,
-        rate: Rate | None = None,
-        key_concurrency: int | None = None,
-        key_rate: Rate | None = None,
-    ) -> Operation[Queue]:
-        """Set a queue's limits over all workers; a rate is a count and a period: `(100, "1m")`."""
-        return operations.limit(
-            queue,
-            concurrency=concurrency,
-            rate=rate,
-            key_concurrency=key_concurrency,
-            key_rate=key_rate,
-        )
+    def limit(self, queue: str, **limits: Unpack[Limits]) -> Operation[Queue]:
+        """Set a queue's limits over all workers: `app.limit("mail", rate=(100, "1m"))`; those left out are removed."""
+        return operations.limit(queue, **limits)
 
     @sync_or_async
     def workers(self) -> Operation[list[WorkerRow]]:

@@ -46,6 +46,12 @@ async def test_a_paused_queue_gives_nothing_until_it_is_resumed(app: Kairos) -> 
     assert await drain(app) == 1
 
 
+async def test_a_misspelled_limit_is_refused_with_the_one_that_was_meant(app: Kairos) -> None:
+    with pytest.raises(BadRequest, match=r"A queue has no limit 'concurency'\. Did you mean 'concurrency'\?"):
+        await app.limit("q", concurency=3)  # type: ignore[call-arg]
+    assert await app.queues() == []
+
+
 async def test_settings_are_kept_and_each_is_changed_by_itself(app: Kairos) -> None:
     limited = await app.limit(
         "q", concurrency=3, rate=(100, "1m"), key_concurrency=2, key_rate=(1, timedelta(days=2))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Unpack
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest, NotFound
 from kairos.fsm.lifecycle import LIVE
 from kairos.machine.field_checks import check_name, check_range
 from kairos.shapes import read
-from kairos.shapes.queue import Queue
+from kairos.shapes.queue import Limits, Queue
 from kairos.shapes.worker import WorkerRow
 from kairos.store.query import Notify, Operation, Query
+from kairos.suggest import did_you_mean
 
-LIMITS = ("concurrency", "rate", "key_concurrency", "key_rate")
+LIMITS = tuple(Limits.__annotations__)
 # About so many jobs of all queues are counted at most, so that a large backlog does not make the list slow.
 MOST_COUNTED = 200_000
 # A worker sends a heartbeat every 10 s; after three missed ones it is considered gone.
@@ -56,34 +58,15 @@ def resume(queue: str) -> Operation[Queue]:
     return answer
 
 
-def limit(
-    queue: str,
-    *,
-    concurrency: int | None = None,
-    rate: tuple[int, Duration] | None = None,
-    key_concurrency: int | None = None,
-    key_rate: tuple[int, Duration] | None = None,
-    only: Sequence[str] | None = None,
-) -> Operation[Queue]:
+def limit(queue: str, *, only: Sequence[str] | None = None, **limits: Unpack[Limits]) -> Operation[Queue]:
     """Set a queue's limits over all workers; a limit that is left out is removed.
 
-    `rate=(100, "1m")` lets a hundred jobs start a minute; the `key_` limits apply to each partition key.
     `only` names the limits to change; the others then stay as they are.
     """
-    for name, number in (("concurrency", concurrency), ("key_concurrency", key_concurrency)):
-        if number is not None:
-            check_range(number, name, 1, 32767)
-    limits = [_rate(rate, "rate"), _rate(key_rate, "key_rate")]
-    return (
-        yield from _save_queue(
-            queue,
-            list(LIMITS if only is None else only),
-            concurrency=concurrency,
-            rate=limits[0],
-            key_concurrency=key_concurrency,
-            key_rate=limits[1],
-        )
-    )
+    for name in limits:
+        if name not in LIMITS:
+            raise BadRequest(f"A queue has no limit {name!r}.{did_you_mean(name, LIMITS)}", field=name)
+    return (yield from _save_queue(queue, list(LIMITS if only is None else only), limits=limits))
 
 
 def declare_limits(declared: Mapping[str, Mapping[str, Any]]) -> Operation[None]:
@@ -122,20 +105,21 @@ def drain(name: str) -> Operation[WorkerRow]:
 
 
 def _save_queue(
-    queue: str,
-    changes: list[str],
-    *,
-    paused: bool = False,
-    concurrency: int | None = None,
-    rate: tuple[int | None, timedelta | None] = (None, None),
-    key_concurrency: int | None = None,
-    key_rate: tuple[int | None, timedelta | None] = (None, None),
+    queue: str, changes: list[str], *, paused: bool = False, limits: Mapping[str, Any] = MappingProxyType({})
 ) -> Operation[Queue]:
+    values = [value for name in LIMITS for value in _columns(name, limits.get(name))]
     check_name(queue, "queue")
-    answer = yield Query(
-        "save_queue", (queue, changes, paused, concurrency, *rate, key_concurrency, *key_rate)
-    )
+    answer = yield Query("save_queue", (queue, changes, paused, *values))
     return read(Queue, {**_NOT_COUNTED, **answer[0]})
+
+
+def _columns(name: str, limit: Any) -> tuple[object, ...]:
+    """Validate a limit, and return the values of its columns: a rate has two."""
+    if name.endswith("rate"):
+        return _rate(limit, name)
+    if limit is not None:
+        check_range(limit, name, 1, 32767)
+    return (limit,)
 
 
 def _rate(rate: tuple[int, Duration] | None, field: str) -> tuple[int | None, timedelta | None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated
+from typing import Annotated, TypedDict
 
+from kairos.durations import Duration
 from kairos.shapes.shape import Hidden, Shown, shape
 
 
@@ -16,6 +17,19 @@ class Rate:
 
     limit: int
     seconds: timedelta
+
+
+class Limits(TypedDict, total=False):
+    """The limits of a queue over all workers, in the order of their parameters of `save_queue.sql`.
+
+    A rate is a count and a period: `(100, "1m")` lets a hundred jobs start a minute. The `key_` limits apply to each
+    partition key.
+    """
+
+    concurrency: int | None
+    rate: tuple[int, Duration] | None
+    key_concurrency: int | None
+    key_rate: tuple[int, Duration] | None
 
 
 @shape("Queue", parts={"rate": Rate, "keyRate": Rate})
