@@ -25,14 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="kairos chaos", description="Break everything under load, then check."
     )
-    parser.add_argument(
-        "--seed", type=int, default=random.randrange(10_000), help="repeats the faults of a run"
-    )
+    parser.add_argument("--seed", type=int, default=random.randrange(10_000), help="repeats a run")
     parser.add_argument("--minutes", type=float, default=1.5, help="how long faults are injected")
     parser.add_argument("--rate", type=float, default=15.0, help="jobs that the clients enqueue a second")
-    parser.add_argument(
-        "--mutant", choices=MUTANTS, help="break the engine on purpose; the checker must report it"
-    )
+    parser.add_argument("--mutant", choices=MUTANTS, help="break the engine: the checker must report it")
     parser.add_argument("--only", default="", help=f"inject only these faults: {','.join(WEIGHTS)}")
     parser.add_argument("--no-standby", action="store_true", help="one server, and no failover")
     parser.add_argument("--report", type=Path, help="where to write chaos-report.json and chaos-report.md")
@@ -41,9 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown := [name for name in names if name not in WEIGHTS]:
         parser.error(f"no such fault: {', '.join(unknown)}; there are {', '.join(WEIGHTS)}")
     is_load = given.rate > MOST_CHECKED
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # ends by an exception, so that everything is cleaned up
+    # By an exception, so that everything is cleaned up.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = Path(tempfile.mkdtemp(prefix="kairos-chaos-"))
     cluster = Cluster(folder, standby=not given.no_standby)
     try:

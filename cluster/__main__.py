@@ -31,9 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     if (why := missing()) is not None:
         print(f"No cluster can be started here: {why}.", file=sys.stderr)
         return 69
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # ends by an exception, so that everything is cleaned up
+    # By an exception, so that everything is cleaned up.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     results = try_faults([name for name in names if name in FAULTS], keep=given.keep)
     losses = measure_losses([name for name in names if name in LOSS], keep=given.keep)
     print("\n".join(report.lines(results, losses)))
