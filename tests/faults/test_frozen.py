@@ -8,6 +8,11 @@ import asyncpg
 import pytest
 from tests.worker.world import ended, fetch, until, verbs
 
+from kairos.store.migration_runner import AsyncRunner, KeepMutex, TryMutex
+from kairos.store.query import Query
+
+ENDED = "ended the session of a frozen worker"
+
 
 async def test_a_worker_frozen_with_the_lock_of_a_limited_queue_does_not_stop_the_queue(crew, app):
     await app.limit("default", concurrency=5)
@@ -33,6 +38,54 @@ async def test_a_worker_frozen_with_the_lock_of_a_key_does_not_stop_the_key(crew
         ).output == 0
     assert (await ended(app, job.id)).output == 0
     assert crew.events("end", job=job.id, pid=heir.pid)
+
+
+async def test_a_worker_frozen_while_it_opens_a_key_does_not_stop_the_key(crew, app):
+    victim = await crew.ready()
+    crew.arm_freeze("after wait_for_key_locks")
+    jobs = [await app.action("sleep").options(key="k").enqueue(seconds=0.1) for _ in range(2)]
+    await crew.frozen(victim)
+    await crew.ready()
+    for job in jobs:
+        assert (await ended(app, job.id)).output == 0
+    assert ENDED in crew.log
+
+
+async def test_a_worker_frozen_while_it_fires_a_schedule_does_not_stop_the_schedule(crew, app):
+    await app.schedules.add("often", "every second", app.action("sleep").call(seconds=0))
+    crew.arm_freeze("after fire_ticks")
+    victim = await crew.ready()
+    await crew.frozen(victim)
+    await crew.ready()
+    await until(lambda: app.jobs(schedule="often", state="success"), "a tick that another worker fired")
+    assert ENDED in crew.log
+
+
+@pytest.mark.parametrize(("statement", "options"), [("pick_jobs", {}), ("pick_keyed", {"key": "k"})])
+async def test_a_worker_frozen_while_a_pick_is_answered_does_not_keep_its_jobs(crew, app, statement, options):
+    """Postgres commits a pick once its rows are sent, and these do not fit into the buffers of a socket; a statement
+    that is not prepared yet is sent in two halves.
+    """
+    victim = await crew.ready()
+    crew.arm_freeze(f"during {statement}")
+    large = app.action("measure").options(**options).call("x" * 900_000)
+    jobs = await app.enqueue_many([large] * 8)
+    await crew.frozen(victim)
+    await crew.ready()
+    for job in jobs:
+        assert (await ended(app, job.id)).output == 900_000
+    assert ENDED in crew.log
+
+
+async def test_a_migration_that_is_under_way_is_not_taken_for_a_frozen_worker(app, database):
+    migration = AsyncRunner(lambda: app.store.connections.connect_for_migration(database))
+    assert await migration.run(TryMutex())
+    waits = "select 1 from pg_stat_activity where state_change < clock_timestamp() - interval '1 second'"
+    mutex = f"{waits} and state = 'idle in transaction' and datname = current_database()"
+    await until(lambda: fetch(app, mutex), "a mutex held for long")
+    assert await app.store.run(Query("end_frozen_sessions")) == []
+    await migration.run(KeepMutex())
+    await migration.close()
 
 
 async def test_the_jobs_of_a_worker_frozen_inside_its_commit_have_an_heir(crew, app):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from typing import Any
 
+import asyncpg
 from tests.engine_statements import Hand, done
 from tests.worker.world import ended, reaches, until, verbs, working
 
 from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
+from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.leases import Leases
 
 
@@ -90,3 +93,40 @@ async def test_a_place_that_another_worker_frees_is_found_by_the_next_poll(app):
             go.set()
             for job in jobs:
                 assert (await ended(app, job.id)).state == "success"
+
+
+async def test_a_due_job_that_somebody_has_locked_is_looked_for_less_and_less_often(app, database):
+    @app.job
+    async def work() -> None: ...
+
+    async with app:
+        hand = Hand(app.store, "w")
+        job = await work.enqueue()
+        client = await asyncpg.connect(database)
+        async with client.transaction():
+            await client.execute("select from kairos.gen_durable where id = $1 for update", job.id)
+            waits = [await hand.picker.tick() for _ in range(8)]
+            assert 0.2 < waits[-1] <= 1.0
+        await client.close()
+        await hand.picker.tick()
+        assert [claim.id for claim in hand.claims] == [job.id]
+
+
+async def test_while_work_goes_on_frozen_sessions_are_looked_for_now_and_then(app, monkeypatch):
+    """A pick passes over what a frozen session has locked, and meets other jobs instead."""
+    seconds, looked, on = count(), 0, AsyncStore.on
+
+    async def noted(store: Any, connection: Any, query: Query) -> Any:
+        nonlocal looked
+        looked += query.name == "end_frozen_sessions"
+        return await on(store, connection, query)
+
+    monkeypatch.setattr(AsyncStore, "on", noted)
+    async with app:
+        frozen = FrozenSessions(app.store, clock=lambda: float(next(seconds)))
+        for _ in range(30):
+            assert await frozen.end() is None
+        assert looked == 0
+        for _ in range(30):
+            assert await frozen.end(busy=True) is None
+        assert looked == 3

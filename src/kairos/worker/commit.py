@@ -144,10 +144,10 @@ def _settle_locked(worker: str, batch: Sequence[Settlement], lock_wait: str) -> 
     return answers
 
 
-async def open_keys(store: AsyncStore, keys: list[str]) -> None:
+async def open_keys(store: AsyncStore, keys: list[str]) -> bool:
     """Let the next job of each key be picked again, once the picks that are running have ended.
 
-    A key that stays locked is left out: the sweep finds it again.
+    A key that stays locked is left out, and False returned: the sweep finds it again.
     """
     try:
         async with store.transaction() as connection:
@@ -157,6 +157,8 @@ async def open_keys(store: AsyncStore, keys: list[str]) -> None:
         async with store.transaction() as connection:
             free = [row["key"] for row in await store.on(connection, Query("try_lock_keys", (keys,)))]
             await store.on(connection, Query("open_keys", (free,)))
+        return len(free) == len(keys)
+    return True
 
 
 def settle_query(worker: str, batch: Sequence[Settlement], lock_wait: str = LOCK_WAIT) -> Query:

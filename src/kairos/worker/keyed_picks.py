@@ -8,13 +8,13 @@ from datetime import timedelta
 from kairos.store.async_store import AsyncStore, Connection
 from kairos.store.query import Query, Row
 from kairos.worker.claim import Claim, read_claims
-from kairos.worker.frozen_pickers import FrozenPickers
+from kairos.worker.frozen_sessions import FrozenSessions
 
 
 class KeyedPicks:
     """The second part of a pick: claim those of its candidates that get their key."""
 
-    def __init__(self, store: AsyncStore, worker: str, lease: timedelta, frozen: FrozenPickers) -> None:
+    def __init__(self, store: AsyncStore, worker: str, lease: timedelta, frozen: FrozenSessions) -> None:
         self._store = store
         self._worker = worker
         self._lease = lease
@@ -31,7 +31,7 @@ class KeyedPicks:
         # Locked by one statement and read by the next, whose snapshot is younger than the lock.
         locked = {row["key"] for row in await self._store.on(connection, Query("try_lock_keys", (wanted,)))}
         if len(locked) < len(wanted):
-            self._frozen.note_lock()
+            self._frozen.met_lock()
         candidates = [row for row in candidates if row["partition_key"] in locked]
         if candidates and queue in self.rated_queues:
             candidates = await self._admit(connection, queue, sorted(locked), candidates)

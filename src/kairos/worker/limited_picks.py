@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
 from kairos.worker.claim import Claim, read_claims
-from kairos.worker.frozen_pickers import FrozenPickers
+from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.keyed_picks import KeyedPicks
 from kairos.worker.known_actions import KnownActions
 
@@ -17,8 +17,8 @@ from kairos.worker.known_actions import KnownActions
 class LimitedPicks:
     """Picks from limited queues, and which of these queues admitted no job lately.
 
-    `pick_query(queue, room)` is the pick of an admitted number of jobs. `held_of(queue)` is how many jobs of the queue
-    this worker holds.
+    `pick_query(queue, room)` is the pick of an admitted number of jobs, `note_met(n)` is called with the number of jobs
+    that it met, and `held_of(queue)` is how many jobs of the queue this worker holds.
     """
 
     def __init__(
@@ -26,8 +26,9 @@ class LimitedPicks:
         store: AsyncStore,
         keyed: KeyedPicks,
         known: KnownActions,
-        frozen: FrozenPickers,
+        frozen: FrozenSessions,
         pick_query: Callable[[str, int], Query],
+        note_met: Callable[[int], None],
         held_of: Callable[[str], int],
         poll: float,
     ) -> None:
@@ -36,6 +37,7 @@ class LimitedPicks:
         self._known = known
         self._frozen = frozen
         self._pick_query = pick_query
+        self._note_met = note_met
         self._held_of = held_of
         self._poll = poll
         # Queues that admitted nothing: until when not to ask again, unless fewer than so many of their jobs are held.
@@ -63,7 +65,7 @@ class LimitedPicks:
         """Claim jobs under the lock of the queue; return them, and `room` if there may be more, else 0."""
         async with self._store.transaction() as connection:
             if not await self._store.on(connection, Query("lock_queue", (queue,))):
-                self._frozen.note_lock()
+                self._frozen.met_lock()
                 return [], 0
             admission = await self._store.on(connection, Query("admit_queue", (queue, room)))
             if not admission:
@@ -75,6 +77,7 @@ class LimitedPicks:
                 self._at_limit[queue] = until, self._held_of(queue)
                 return [], 0
             rows = await self._store.on(connection, self._pick_query(queue, admitted))
+            self._note_met(len(rows))
             claims = list(read_claims(queue, rows))
             if len(claims) < len(rows) and (candidates := self._known.candidates(queue, rows)):
                 claims += await self._keyed.pick_on(connection, queue, candidates)

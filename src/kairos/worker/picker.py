@@ -15,7 +15,7 @@ from kairos.store.driver_errors import PASSING, REFUSED
 from kairos.store.query import Query, Row
 from kairos.worker.claim import Claim, read_claims
 from kairos.worker.executor import Executor
-from kairos.worker.frozen_pickers import FrozenPickers
+from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.keyed_picks import KeyedPicks
 from kairos.worker.known_actions import KnownActions
 from kairos.worker.leases import Leases
@@ -35,6 +35,8 @@ _LEAST_BATCH = 100
 _UNBEGUN_SECONDS = 1.0
 # How many picks of one queue may follow each other before the other queues have their turn.
 _IN_A_ROW = 4
+# The pause after a pick that left due jobs behind; it doubles each time that none was met, up to `poll`.
+_SHORT_PAUSE = 0.02
 _NOW = timedelta(0)
 
 
@@ -85,10 +87,17 @@ class Picker(Loop):
         self._leases = leases
         self._lease = lease
         self._poll = poll
-        self._frozen = FrozenPickers(store)
+        self._frozen = FrozenSessions(store)
         self._keyed = KeyedPicks(store, worker, lease, self._frozen)
         self._limited = LimitedPicks(
-            store, self._keyed, self._known, self._frozen, self._admitted_query, leases.held_of, poll
+            store,
+            self._keyed,
+            self._known,
+            self._frozen,
+            self._admitted_query,
+            self._note_met,
+            leases.held_of,
+            poll,
         )
         self._wait = 0.0
         self._in_doubt = False
@@ -98,6 +107,8 @@ class Picker(Loop):
         self._pace = Pace()
         # Queues of which a pick was refused, and how many more picks take one job at a time.
         self._singly: dict[str, int] = {}
+        # How many jobs the picks of this tick met, and how many ticks in a row met none although some were due.
+        self._met = self._met_none = 0
         self.stopped = False
 
     @property
@@ -153,6 +164,7 @@ class Picker(Loop):
             return min(self._poll, _UNBEGUN_SECONDS)  # the next commit wakes us
         hinted, self._look = self._look, False
         self._wait = self._poll
+        self._met = 0
         if not hinted:
             queues = self._due(await self.refresh())
         else:
@@ -172,7 +184,11 @@ class Picker(Loop):
                 self._look = True
                 self._order.remove(queue)  # the others have their turn first
                 self._order.append(queue)
-        await self._frozen.end()
+        if not hinted and queues and not self._met and not self._full and not self.queues_at_limit:
+            self._frozen.met_lock()  # other sessions have locked what is due
+            self._met_none += 1
+        if (again := await self._frozen.end(busy=self._met > 0)) is not None:
+            self._wait = min(self._wait, again)
         if self._look:
             return 0.0
         if bounds := [each.seconds_left for each in self._bounds.values() if each.seconds_left > 0]:
@@ -275,9 +291,11 @@ class Picker(Loop):
     async def _run_pick(
         self, name: str, queue: str, room: int, more: tuple[object, ...] = ()
     ) -> Sequence[Row]:
-        return await self._store.run_without_fsync(
+        rows = await self._store.run_without_fsync(
             self._query(queue, room, admitted=False, name=name, more=more)
         )
+        self._met += len(rows)
+        return rows
 
     async def _read(self, queue: str, rows: Sequence[Row]) -> list[Claim]:
         """The claims of a pick, with those of its candidates that get their key."""
@@ -285,6 +303,9 @@ class Picker(Loop):
         if len(claims) < len(rows) and (candidates := self._known.candidates(queue, rows)):
             claims += await self._keyed.pick(queue, candidates)
         return claims
+
+    def _note_met(self, jobs: int) -> None:
+        self._met += jobs
 
     def _note_unknown(self, action: str, version: int) -> None:
         self._look = True  # pick again, for the jobs behind those of unknown actions
@@ -325,8 +346,11 @@ class Picker(Loop):
             and self._room(row["name"]) > 0
             and row["name"] not in self.queues_at_limit
         ]
-        # What is due now and was not picked waits for its key, a limit or another picker: a short pause, no spin.
-        return max(0.02, min([self._poll, *waits]))
+        wait = min([self._poll, *waits])
+        if wait > 0 or self._met:
+            self._met_none = 0
+        # What is due now and was not picked waits for its key, a limit or another session: a short pause, no spin.
+        return max(wait, min(self._poll, _SHORT_PAUSE * 2.0 ** min(self._met_none, 10)))
 
     async def _release_unheld(self) -> None:
         rows = await self._store.run(Query("release_unheld", (self._worker, self._leases.ids)))

@@ -13,6 +13,7 @@ from kairos.store.driver_errors import LOCKED
 from kairos.store.query import Query, Row
 from kairos.worker.blockers import find_blockers
 from kairos.worker.commit import open_keys
+from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.loop import Loop
 from kairos.worker.ticker import Ticker
 from kairos.worker.transaction import session_name
@@ -54,7 +55,8 @@ class Sweeper(Loop):
         self._freed = freed
         self._heartbeat = lease / 3
         self._after_key = ""
-        self._ticker = Ticker(store)
+        self._frozen = FrozenSessions(store)
+        self._ticker = Ticker(store, found_none=self._frozen.met_lock)
         self._looked_at: float | None = None
         self._stalled = False
         # Expired leases whose rows are locked, and since when.
@@ -89,6 +91,8 @@ class Sweeper(Loop):
                 full |= await sweep()
             else:
                 wait = min(wait, until.total_seconds())
+        if (again := await self._frozen.end()) is not None:
+            self._next_poll = min(self._next_poll, again)
         return 0.0 if full else min(wait, self._next_poll)
 
     async def _fire(self) -> bool:
@@ -169,21 +173,27 @@ class Sweeper(Loop):
         """Open the keys that were over their rate limit and may start jobs again."""
         keys = [row["key"] for row in await self._store.run(Query("keys_within_rate", (_KEYS,)))]
         if keys:
-            await open_keys(self._store, sorted(keys))
+            await self._open(sorted(keys))
             self._freed()
         return len(keys) == _KEYS
 
     async def _open_keys_of(self, rows: Sequence[Row]) -> None:
         """Open the keys that these jobs held."""
         if keys := sorted({row["partition_key"] for row in rows if row["partition_key"] is not None}):
-            await open_keys(self._store, keys)
+            await self._open(keys)
         if rows:
             self._freed()
 
     async def _open_held(self) -> None:
         """Open stuck keys, a portion at each tick: the safety net for an `open_keys` that a crash prevented."""
         rows = await self._store.run(Query("find_stuck_keys", (self._after_key, _KEYS)))
+        if not rows and self._after_key:  # past the last: from the first again
+            rows = await self._store.run(Query("find_stuck_keys", ("", _KEYS)))
         self._after_key = rows[-1]["key"] if rows else ""
         if keys := [row["key"] for row in rows if row["stuck"]]:
-            await open_keys(self._store, keys)
+            await self._open(keys)
             self._freed()
+
+    async def _open(self, keys: list[str]) -> None:
+        if not await open_keys(self._store, keys):
+            self._frozen.met_lock()

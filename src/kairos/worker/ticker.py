@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -60,8 +60,10 @@ class Ticker:
     It has no loop of its own: the sweeper calls it when the next tick is due.
     """
 
-    def __init__(self, store: AsyncStore) -> None:
+    def __init__(self, store: AsyncStore, found_none: Callable[[], None] = lambda: None) -> None:
+        """`found_none` is called if no schedule is due, or all that are due are locked by another ticker."""
         self._store = store
+        self._found_none = found_none
         self._calendars = store.settings.holidays
         self._planned = False
 
@@ -78,6 +80,8 @@ class Ticker:
             self._planned = True
         async with self._store.transaction() as connection:
             rows = await self._store.on(connection, Query("lock_due_schedules", (BATCH, VERSION)))
+            if not rows:
+                self._found_none()
             batch, left = await self._decide_portion(connection, rows)
             stopped = await self._cancel_live(connection, batch)
             fired = await self._store.on(connection, fire_query(batch))

@@ -57,6 +57,10 @@ def build(database: str, folder: Path) -> Kairos:
         return ctx.attempt
 
     @app.job
+    async def measure(text: str) -> int:
+        return len(text)
+
+    @app.job
     def poison(ctx: Context) -> None:
         journal.step("begin", ctx)
         os.kill(os.getpid(), signal.SIGKILL)
@@ -148,7 +152,10 @@ def break_statements(folder: Path) -> None:
     hit, on = failpoints(folder), AsyncStore.on
 
     async def ran(self: AsyncStore, connection: Any, query: Query) -> Any:
-        rows = await on(self, connection, query)
+        answer = asyncio.ensure_future(on(self, connection, query))
+        await asyncio.sleep(0)  # the statement is sent, and nothing of its answer is read
+        hit(f"during {query.name}")
+        rows = await answer
         hit(f"after {query.name}")
         return rows
 

@@ -1,0 +1,17 @@
+-- end_frozen_sessions: ends Kairos's own sessions of this role that have waited for their client for a second and keep
+-- others from working: with the lock of a queue, a key or a schedule, or in a pick, which locks its jobs. Each takes a
+-- healthy worker milliseconds: this one is frozen or gone. `active` is a session whose client does not read its answer, or
+-- that was sent half of a statement; no timeout of Postgres ends it. The lock 118066125107059 is that of a migration
+-- (MUTEX in store/migration_runner.py), which waits for long.
+select a.pid, a.application_name, pg_terminate_backend(a.pid) as ended
+from pg_stat_activity a
+where a.datname = current_database() and a.usename = current_user and a.pid <> pg_backend_pid()
+  and a.application_name ~ '^kairos( |$)' and a.application_name not like 'kairos step %'
+  and (a.state like 'idle in transaction%' or (a.state = 'active' and a.wait_event_type = 'Client'))
+  and a.state_change < clock_timestamp() - interval '1 second'
+  and (a.query like '-- pick\_%' or exists (
+    select from pg_locks l
+    where l.pid = a.pid and l.granted
+      and case l.locktype
+        when 'advisory' then ((l.classid::bigint << 32) | l.objid::bigint) <> 118066125107059
+        when 'relation' then l.relation = 'kairos.schedules'::regclass and l.mode = 'RowShareLock' end))
