@@ -103,3 +103,24 @@ async def test_no_advisory_lock_is_left_when_all_is_quiet(jobs):
         await worker.commit(*map(done, claims))
     assert await jobs.value("select count(*) from kairos.gen_durable where status = 'done'") == 50
     assert await jobs.value(ADVISORY) == 0
+
+
+async def test_a_raised_limit_holds_while_the_first_job_of_the_key_still_runs(jobs):
+    first, second, third = [await jobs.enqueue(key="k") for _ in range(3)]
+    worker = jobs.worker()
+    assert [claim.id for claim in await worker.pick()] == [first]
+    await jobs.ask(operations.limit("default", key_concurrency=2))
+    await jobs.sweep()
+    assert [claim.id for claim in await worker.pick()] == [second]
+    await jobs.sweep()
+    assert await worker.pick() == []
+    assert await jobs.value("select held from kairos.gen_durable where id = $1", third)
+
+
+async def test_the_limit_of_another_queue_opens_no_key(jobs):
+    await jobs.ask(operations.limit("other", key_concurrency=2))
+    for _ in range(2):
+        await jobs.enqueue(key="k")
+    assert len(await jobs.worker().pick()) == 1
+    await jobs.sweep()
+    assert await jobs.value("select count(*) from kairos.gen_durable where held") == 1

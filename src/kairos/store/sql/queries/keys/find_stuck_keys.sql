@@ -1,6 +1,6 @@
 -- find_stuck_keys: scans the next $2 keys after $1 that have held jobs and marks as stuck those that nothing else
--- would open: no running job that could free them, and no open job that could be picked. The last row is where the
--- scan stopped. The sweeper runs it, so that a key that open_keys missed is opened too.
+-- would open: fewer jobs of them run than the queue of their first job allows, and that job is held. The last row is
+-- where the scan stopped. The sweeper runs it, so that a key that open_keys missed is opened too.
 -- Index: gen_durable_held, gen_durable_key_holder, gen_durable_key_line.
 with recursive keys as (
   (select g.partition_key as key from kairos.gen_durable g
@@ -16,10 +16,14 @@ with recursive keys as (
 )
 select key, stuck.stuck from few
 cross join lateral (
-  select not exists (
-      select from kairos.gen_durable e where e.partition_key = few.key and e.status = 'executing')
-    and coalesce((select g.held from kairos.key_heads(few.key, 1) h join kairos.gen_durable g on g.id = h.id), true)
-    as stuck
+  select r.running < coalesce(head.places, 1) and coalesce(head.held, r.running = 0) as stuck
+  from (
+    select count(*) as running from kairos.gen_durable e where e.partition_key = few.key and e.status = 'executing'
+  ) r
+  left join lateral (
+    select g.held, (select q.key_concurrency from kairos.queues q where q.name = g.queue) as places
+    from kairos.key_heads(few.key, 1) h join kairos.gen_durable g on g.id = h.id
+  ) head on true
 ) stuck
 where key is not null and (stuck.stuck or key = (select max(key) from few))
 order by key
