@@ -141,6 +141,13 @@ class Kairos(_App, AsyncOperations):
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
+    if not TYPE_CHECKING:
+
+        def __enter__(self) -> Kairos:
+            raise TypeError("This app is async: write `async with app:`, or make it a SyncKairos.")
+
+        __exit__ = __aexit__  # `with` asks for both first
+
     async def open(self) -> None:
         """Connect, and check that schema and code fit; an embedded database is migrated first."""
         self._notice_closed_loop()
@@ -277,6 +284,13 @@ class SyncKairos(_App, SyncOperations):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    if not TYPE_CHECKING:
+
+        async def __aenter__(self) -> SyncKairos:
+            raise TypeError("This app is a SyncKairos: write `with app:`, or make it a Kairos.")
+
+        __aexit__ = __exit__  # `async with` asks for both first
 
     def open(self) -> None:
         """Connect, and check that schema and code fit; an embedded database is migrated first."""

@@ -20,6 +20,7 @@ from kairos.errors import BadRequest, ConfigError
 from kairos.suggest import did_you_mean
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_DRIVER = re.compile(r"postgres(?:ql)?(\+\w+)")
 # The built-in machines; each is off until `actions` names it.
 BUILT_IN = ("http", "command")
 _DAY = timedelta(days=1)
@@ -86,6 +87,11 @@ class Settings:
             raise ConfigError(
                 f"audit_retention is {self.audit_retention}; the audit log is kept for a day at least."
             )
+        for name in ("database_url", "direct_url"):
+            if driver := _DRIVER.match(getattr(self, name) or ""):
+                raise ConfigError(
+                    f"{name} names a driver, {driver[0]}, as SQLAlchemy does: leave out {driver[1]}."
+                )
         for name in ("inbox_signals", "inbox_bytes"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 2**31:

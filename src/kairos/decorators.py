@@ -131,7 +131,7 @@ class Decorators(HookDecorators, Generic[J]):
 
     def schedule(
         self,
-        when: str,
+        when: str = "",
         *,
         name: str | None = None,
         input: Mapping[str, Any] | None = None,  # noqa: A002 (the word the API uses)
@@ -147,6 +147,8 @@ class Decorators(HookDecorators, Generic[J]):
                 '@app.schedule("every day at 09:00"), with your own time.'
             )
         policies = ScheduleOptions.of(options)
+        if not when:
+            raise BadDefinition('@app.schedule has no time: write @app.schedule("every day at 09:00").')
         check_intent(when, policies.tz, self.calendars)
 
         def declare(action: Action[P, J, R]) -> Action[P, J, R]:

@@ -47,6 +47,19 @@ BACKOFF = {
     "dont_autoretry_for": "never=(…,)",
     "retry_jitter": "jitter=0.1, a share of the delay",
 }
+# Options of schedules.
+_FIRST = "the time as the first argument"
+SCHEDULE = {
+    "args": "input={…}, the arguments by name",
+    "kwargs": "input={…}, the arguments by name",
+    "cron": f'{_FIRST}, such as "0 9 * * *"',
+    "crontab": f'{_FIRST}, such as "0 9 * * *"',
+    "every": f'{_FIRST}, such as "every 5 minutes"',
+    "interval": f'{_FIRST}, such as "every 5 minutes"',
+    "minutes": f'{_FIRST}, such as "every 5 minutes"',
+    "hours": f'{_FIRST}, such as "every 2 hours"',
+    "timezone": "tz=…",
+}
 # Methods of tasks.
 ACTION = {
     "delay": "{0}.enqueue(…), or {0}.options(delay=…).enqueue(…) for later",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
-from typing import Any
+from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 
-from kairos import Backoff, Context, Kairos, step
+from kairos import Backoff, Context, Kairos, SyncKairos, step
 from kairos.errors import BadDefinition, BadRequest, KairosError
 from kairos.testing import drain
 
@@ -261,3 +262,35 @@ async def test_an_attribute_that_a_job_does_not_have_is_told_what_it_is_here(
         getattr(job, name)
     assert str(refused.value) == f"A job has no {name!r}{hint}"
     assert copy.deepcopy(job) == job
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({}, '@app.schedule has no time: write @app.schedule("every day at 09:00").'),
+        ({"cron": "0 9 * * *"}, 'Write the time as the first argument, such as "0 9 * * *".'),
+        ({"when": "every day at 9am", "kwargs": {}}, "Write input={…}, the arguments by name."),
+        ({"when": timedelta(hours=1)}, "it must be text, such as 'every 5 minutes'."),
+    ],
+    ids=["nothing", "cron", "arguments", "no text"],
+)
+def test_a_schedule_is_told_where_its_time_and_arguments_go(
+    app: Kairos, options: dict[str, Any], hint: str
+) -> None:
+    assert said(lambda: app.schedule(**options)).endswith(hint)
+
+
+async def test_an_app_of_the_other_kind_says_how_it_is_opened(app: Kairos, sync_app: SyncKairos) -> None:
+    mistaken, sync_mistaken = cast("Any", app), cast("Any", sync_app)
+    with pytest.raises(TypeError, match=r"^This app is async: write `async with app:`"), mistaken:
+        pass
+    with pytest.raises(TypeError, match=r"^This app is a SyncKairos: write `with app:`"):
+        async with sync_mistaken:
+            pass
+
+
+@pytest.mark.parametrize("setting", ["database_url", "direct_url"])
+def test_a_url_of_sqlalchemy_is_told_what_to_leave_out(setting: str) -> None:
+    assert said(lambda: Kairos(**{setting: "postgresql+asyncpg://me@db/shop"})) == (
+        f"{setting} names a driver, postgresql+asyncpg, as SQLAlchemy does: leave out +asyncpg."
+    )

@@ -11,6 +11,7 @@ from kairos.durations import Duration, duration
 from kairos.errors import BadRequest
 from kairos.machine.call import Call, Options
 from kairos.machine.field_checks import check_instant, check_name, check_range
+from kairos.other_libraries import SCHEDULE
 from kairos.schedule.tick_policy import CATCH_UPS, OVERLAPS
 from kairos.suggest import did_you_mean
 
@@ -51,7 +52,9 @@ class ScheduleOptions:
         known = [each.name for each in fields(cls)]
         for name in given:
             if name not in known:
-                raise BadRequest(f"A schedule has no option {name!r}.{did_you_mean(name, known)}", field=name)
+                meant = SCHEDULE.get(name)
+                hint = f" Write {meant}." if meant else did_you_mean(name, known)
+                raise BadRequest(f"A schedule has no option {name!r}.{hint}", field=name)
         return cls(**given)
 
 

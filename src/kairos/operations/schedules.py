@@ -235,5 +235,5 @@ def _first_tick(plan: Plan, after: datetime, end: datetime | None) -> datetime:
 
 def _check_words(text: Any, field: str) -> None:
     if not isinstance(text, str):
-        raise BadRequest(f"{field} is {text!r}; it must be text.", field=field)
+        raise BadRequest(f"{field} is {text!r}; it must be text, such as 'every 5 minutes'.", field=field)
     json_codec.dumps(text, field)
