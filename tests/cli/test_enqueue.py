@@ -125,6 +125,6 @@ def test_a_forgotten_app_is_named(kairos: Terminal) -> None:
         told = kairos("enqueue", *words)
         assert told.code == 64
         assert told.err == (
-            "kairos: kairos enqueue needs an app and an action: write `kairos enqueue app.py greet name=world`, or set "
+            "kairos: The command needs an app and an action: write `kairos enqueue app.py greet name=world`, or set "
             "KAIROS_APP to the app.\n"
         )

@@ -109,3 +109,19 @@ def test_when_knows_the_calendars_that_are_configured(kairos: Terminal, home: Pa
     assert kairos("when", "every day at 9am except shop holidays").code == 64
     (home / "kairos.toml").write_text('[holidays]\nshop = [2030-12-25, "2030-12-26"]\n')
     assert "except shop holidays" in kairos("when", "every day at 9am except shop holidays").out
+
+
+def test_the_app_of_a_schedule_may_be_left_out_where_the_environment_names_it(
+    kairos: Terminal, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = "RRULE:FREQ=DAILY;BYHOUR=9"
+    refused = kairos("schedules", "add", "nightly", rule, "greet", "name=x")
+    assert refused.code == 64
+    assert "The command needs an app and a schedule's name, a time and an action: write" in refused.err
+    monkeypatch.setenv("KAIROS_APP", str(shop))
+    for words in (["nightly", rule, "greet", "name=x"], [shop, "daily", rule, "greet", "name=x"]):
+        assert kairos("schedules", "add", *words).code == 0
+    assert [each["name"] for each in kairos("schedules", "ls", "--json").json["schedules"]] == [
+        "daily",
+        "nightly",
+    ]

@@ -94,6 +94,11 @@ def test_only_the_named_queues_are_served(
     assert [client.get(number).state for number in (other, second)] == ["pending", "pending"]
 
 
+def test_a_queue_that_no_action_has_is_named_with_the_one_that_was_meant(worker: Start) -> None:
+    process = worker("--queues", "slwo,default")
+    process.says("no action of the app has the queue 'slwo'. Did you mean 'slow'?")
+
+
 def test_several_processes_share_the_work_and_a_dead_one_is_replaced_loudly(
     worker: Start, running: Callable[..., Job], client: SyncKairos
 ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from itertools import takewhile
 from typing import Annotated, Any
 
 import typer
@@ -12,9 +10,8 @@ from kairos import serializers
 from kairos.cli import parse
 from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
 from kairos.cli.job_requests import answer
-from kairos.cli.load import load_app
+from kairos.cli.load import load_app, split_words
 from kairos.cli.when import Zone
-from kairos.errors import BadRequest
 from kairos.machine.backoff import Backoff
 from kairos.shapes.job import Job
 
@@ -60,7 +57,7 @@ def enqueue(
     as_json: Json = False,
 ) -> None:
     """Enqueue a job: its arguments are checked now, and a worker runs it."""
-    app, action, pairs = _named(words, os.environ.get("KAIROS_APP"))
+    app, (action, *pairs) = split_words(words, 1, "an action: write `kairos enqueue app.py greet name=world`")
     loaded = load_app(app, ctx.obj.overridden_by(database_url, data))
     given = {
         "queue": queue,
@@ -81,18 +78,3 @@ def enqueue(
     with kairos:
         job: Job = kairos.enqueue(call)
     answer(job, as_json, f" in queue {job.queue}", document=serializers.job(job, loaded.registry))
-
-
-def _named(words: list[str], default: str | None) -> tuple[str, str, list[str]]:
-    """Return the app, the action and its arguments; of the words before the first argument, the last is the action."""
-    names = list(takewhile(lambda word: "=" not in word, words))[:2]
-    rest = words[len(names) :]
-    match names, default:
-        case [app, action], _:
-            return app, action, rest
-        case [action], str(app) if app:
-            return app, action, rest
-    raise BadRequest(
-        "kairos enqueue needs an app and an action: write `kairos enqueue app.py greet name=world`, or set KAIROS_APP "
-        "to the app."
-    )

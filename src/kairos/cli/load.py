@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -15,7 +17,7 @@ import typer
 from kairos.app import Kairos, SyncKairos
 from kairos.cli.database_option import DatabaseChoice
 from kairos.config import BUILT_IN, Settings
-from kairos.errors import ConfigError, KairosError, NoDatabase
+from kairos.errors import BadRequest, ConfigError, KairosError, NoDatabase
 from kairos.machine.registry import Registry
 
 
@@ -29,10 +31,22 @@ def app_argument(metavar: str, default: str | bool) -> Any:
     )
 
 
-App = Annotated[str, app_argument("APP", False)]
 OptionalApp = Annotated[str | None, app_argument("[APP]", "the built-in actions alone")]
 # The app of a worker that was started without one.
 BUILTIN_APP = "kairos.cli.builtin_app:app"
+
+
+def split_words(words: Sequence[str], names: int, usage: str) -> tuple[str, list[str]]:
+    """Return the app and the other words of a command: `[APP]`, so many names, then `KEY=VALUE`.
+
+    With one name more than are needed, the first is the app; otherwise KAIROS_APP names it.
+    """
+    if len(words) > names and "=" not in words[names]:
+        return words[0], list(words[1:])
+    app = os.environ.get("KAIROS_APP")
+    if not app or len(words) < names or "=" in words[names - 1]:
+        raise BadRequest(f"The command needs an app and {usage}, or set KAIROS_APP to the app.")
+    return app, list(words)
 
 
 class BadApp(ConfigError):

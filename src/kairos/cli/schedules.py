@@ -11,8 +11,8 @@ from kairos import serializers, shapes
 from kairos.app import SyncKairos
 from kairos.cli import output, parse
 from kairos.cli.database_option import Data, DatabaseUrl, Json, connect, on_database
-from kairos.cli.load import App, load_app
-from kairos.cli.when import Intent, Zone, show_ticks, when
+from kairos.cli.load import load_app, split_words
+from kairos.cli.when import Zone, show_ticks, when
 from kairos.shapes.schedule import Schedule, Tick
 
 app = typer.Typer(help="Look at schedules, add them, pause them, fire them.")
@@ -43,14 +43,15 @@ def list_schedules(kairos: SyncKairos, as_json: Json = False) -> None:
 @app.command()
 def add(
     ctx: typer.Context,
-    app: App,
-    name: Name,
-    intent: Intent,
-    action: Annotated[str, typer.Argument(metavar="ACTION", show_default=False, help="What to run.")],
-    pairs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", show_default=False, help="Its arguments."),
-    ] = None,
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[APP] NAME INTENT ACTION [KEY=VALUE]...",
+            show_default=False,
+            help='The app, unless KAIROS_APP names it; the schedule; when, as in "every day at 9am"; what to run; '
+            "its arguments.",
+        ),
+    ],
     tz: Zone = "UTC",
     overlap: Annotated[
         str, typer.Option(help="While a job still runs: allow, skip, queue or cancel.")
@@ -73,11 +74,16 @@ def add(
     as_json: Json = False,
 ) -> None:
     """Add a schedule, or edit the one of that name."""
+    app, (name, intent, action, *pairs) = split_words(
+        words,
+        3,
+        "a schedule's name, a time and an action: write `kairos schedules add app.py daily 'every day at 9am' report`",
+    )
     loaded = load_app(app, ctx.obj.overridden_by(database_url, data))
     kairos = connect(loaded.settings, loaded.registry)
     given = {"queue": queue, "key": key, "ttl": None if ttl is None else parse.length(ttl)}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    call = kairos.action(action).options(**options).call(**parse.arguments(pairs or [], None))
+    call = kairos.action(action).options(**options).call(**parse.arguments(pairs, None))
     with kairos:
         schedule: Schedule = kairos.schedules.add(
             name,

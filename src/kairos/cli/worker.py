@@ -13,6 +13,10 @@ from kairos.cli.load import BUILTIN_APP, OptionalApp, load_app
 from kairos.cli.supervisor import ChildOptions, Supervisor
 from kairos.durations import duration
 from kairos.errors import BadRequest
+from kairos.logger import Logger
+from kairos.suggest import did_you_mean
+
+log = Logger("kairos.cli")
 
 Concurrency = Annotated[int, typer.Option(min=1, max=10_000, help="Steps at once in one process.")]
 
@@ -71,6 +75,10 @@ def worker(
     name = app or BUILTIN_APP
     loaded = load_app(name, ctx.obj.overridden_by(database_url, data))
     log_output.configure(log_format, log_level)
+    used = {machine.queue for machine in loaded.registry} | {"default"}
+    for queue in options.queues or ():
+        if queue not in used:
+            log.warning(f"no action of the app has the queue {queue!r}.{did_you_mean(queue, used)}")
     if processes == 1:
         code = worker_process.leave(worker_process.run(worker_process.serve(loaded, options, beside=beside)))
     else:
