@@ -43,6 +43,8 @@ def test_a_terminal_is_drawn_anew_until_it_is_interrupted(kairos: Terminal, data
         stdin=end,
         stdout=end,
         stderr=end,
+        # A run in the background ignores it, and its children would too.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(end)
     seen = b""
