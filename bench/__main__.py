@@ -15,6 +15,7 @@ from pathlib import Path
 
 from bench.comparison import print_comparison, write_comparison
 from bench.database import Databases
+from bench.growth_page import write_growth
 from bench.peer import KNOWN, Peer
 from bench.plan import PARTS, WITH_PEERS
 from bench.processes import flush_ms
@@ -35,9 +36,12 @@ def main(arguments: list[str] | None = None) -> None:
         default="",
         help=f"other projects to measure, by default all of: {','.join(KNOWN)}",
     )
+    parser.add_argument("--rows", help="ended jobs in the table for the part rows, such as 10000,10000000")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     parser.add_argument(
-        "--write", action="store_true", help="with --peers: put the table and the plots into docs/"
+        "--write",
+        action="store_true",
+        help="with --peers or --only rows: put the table and the plots into docs/",
     )
     chosen = parser.parse_args(arguments)
     names = _named(parser, "peer", chosen.peers, KNOWN)
@@ -45,6 +49,8 @@ def main(arguments: list[str] | None = None) -> None:
     size = QUICK if chosen.quick else BESIDE_PEERS if names else FULL
     if chosen.rounds:
         size = replace(size, rounds=chosen.rounds, backlog_rounds=chosen.rounds, enqueue_rounds=chosen.rounds)
+    if chosen.rows:
+        size = replace(size, rows=tuple(int(many) for many in chosen.rows.split(",")))
     figures: Figures = {}
     failed = False
     began, load, flushes = time.monotonic(), [os.getloadavg()[0]], [flush_ms()]
@@ -78,8 +84,10 @@ def main(arguments: list[str] | None = None) -> None:
     if names:
         print_comparison(figures)
     print_report(figures)
-    if chosen.write:
+    if chosen.write and names:
         write_comparison(figures)
+    if chosen.write and "rows" in figures:
+        write_growth(figures)
     if chosen.json:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n")
     if failed:

@@ -98,9 +98,7 @@ def print_comparison(figures: Figures) -> None:
 
 def write_comparison(figures: Figures) -> None:
     """Put the table into the page of the benchmark and the plots beside the other images."""
-    page = PAGE.read_text()
-    head, rest = page.split(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n\n{markdown(figures)}\n\n{END}{rest.split(END)[1]}")
+    PAGE.write_text(replace_between(PAGE.read_text(), BEGIN, END, markdown(figures)))
     for file, column, heading in (
         ("bench-drain.svg", 0, "No-op jobs a second, one worker"),
         ("bench-enqueue.svg", 7, "Jobs enqueued a second, in bulk"),
@@ -110,6 +108,12 @@ def write_comparison(figures: Figures) -> None:
             (title(name), value, write(value)) for name in systems(figures) if (value := read(figures, name))
         ]
         (IMAGES / file).write_text(plot(heading, bars))
+
+
+def replace_between(page: str, begin: str, end: str, text: str) -> str:
+    """Return the page with this text between two marks."""
+    head, rest = page.split(begin)
+    return f"{head}{begin}\n\n{text}\n\n{end}{rest.split(end)[1]}"
 
 
 def markdown(figures: Figures) -> str:
