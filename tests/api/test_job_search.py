@@ -177,6 +177,32 @@ async def test_an_argument_that_is_not_declared_is_searched_for_among_the_newest
     assert answer["searchedTo"] is not None and answer["nextCursor"] is not None
 
 
+async def test_a_search_in_large_inputs_ends_after_so_many_bytes_and_its_cursor_goes_on(
+    http: httpx2.AsyncClient, app: Kairos
+) -> None:
+    plain = app.action("plain")
+    old = await plain.enqueue(email="a@example.com")
+    await app.enqueue_many([plain.call(nested={"text": "x" * 900_000}) for _ in range(15)])
+    for search in ("email:a@example.com", "*:a@example.com"):
+        first = (await http.get("/api/jobs", params={"input": search})).json()
+        assert first["jobs"] == [] and first["searchedTo"] is not None
+        assert await ids(http, input=search, cursor=first["nextCursor"]) == [old.id]
+    assert [job.id for job in await app.jobs(input="email:a@example.com")] == [old.id]
+    counts = (await http.get("/api/jobs/counts", params={"input": "email:a@example.com"})).json()
+    assert counts["capped"]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [(-1.5, "-1.5"), (7, "7"), (True, "true"), ('a "quoted" \\ word', 'a "quoted" \\ word'), ("é", "é")],
+)
+async def test_a_value_is_found_whatever_it_is_stored_as(app: Kairos, given: Any, text: str) -> None:
+    job = await app.action("plain").enqueue(nested={"value": given})
+    await app.action("plain").enqueue(nested={"value": f"{text}."})
+    for path in ("nested.value", "*"):
+        assert [each.id for each in await app.jobs(input=f"{path}:{text}")] == [job.id]
+
+
 async def test_a_redacted_argument_cannot_be_guessed_by_searching(
     http: httpx2.AsyncClient, app: Kairos
 ) -> None:

@@ -2,8 +2,9 @@
 -- the index of the narrowest filter. That index is read in as many lines as there are kinds of jobs (queue, action,
 -- status) to be merged; each line gets an equal share, at least a page. What is older than the end of a line that was
 -- cut is left for the next page: `walked` is the last id looked at, `walked_at` when it was accepted, `more` whether
--- there is anything older. If nothing is found there is one row without an id. Filters are compared as rows and not
--- column by column: with equality, ids alone would define the order, and a plan might walk all jobs.
+-- there is anything older. A search in inputs also ends after 8 MB of them. If nothing is found there is one row without
+-- an id. Filters are compared as rows and not column by column: with equality, ids alone would define the order, and a
+-- plan might walk all jobs.
 -- Parameters: $2 only these ids, $4 page size, $5 whole jobs or only ids, $6 stored statuses; then the filters in the
 -- order of kairos.shapes.job_filters: $7 states, $8 action, $9 queue, $10 key, $11 tag, $12 schedule, $13 text, $14
 -- from, $15 to, $16 parent, $17 input (path:value, any path where it is *), $18 error, $19 retry of, $20
@@ -90,7 +91,7 @@ kinds as materialized (
   where l.n >= (select most from share)
 ), newest as materialized (
   select w.id from walk w where w.id >= coalesce((select e.walked from ended e), 0) order by w.id desc
-), matched as materialized (
+), passing as materialized (
   select n.id from newest n
   cross join lateral (
     select from kairos.gen_durable g
@@ -112,34 +113,71 @@ kinds as materialized (
            or strpos(lower(g.last_error), lower($13::text)) > 0
            or strpos(lower(convert_from(g.unique_key, 'UTF8')), lower($13::text)) > 0
            or exists (select from unnest(g.tags) as t (tag) where strpos(lower(t.tag), lower($13::text)) > 0))
-      and ($17::text[] is null or not exists (
+    offset 0
+  ) passes
+  order by n.id desc limit case when $17::text[] is null then $4::int end
+), line as materialized (
+  select array_agg(p.id order by p.id desc) as ids from passing p where $17::text[] is not null
+), searched (place, id, bytes, found, passes) as (
+  -- One job after the other, as the input of each is read whole: up to 8 MB, and a page.
+  select 0, null::bigint, 0::bigint, 0, false
+  union all
+  select s.place + 1, j.id, s.bytes + j.bytes, s.found + j.passes::int, j.passes
+  from searched s
+  cross join lateral (
+    select g.id, octet_length(i.text) * case when i.is_near then 20 else 1 end as bytes,
+      i.is_near and not exists (
         -- What nobody is shown cannot be guessed by searching for it either.
-        select from unnest($17::text[]) as i (entry)
-        cross join lateral (select split_part(i.entry, ':', 1) as path, substr(i.entry, strpos(i.entry, ':') + 1) as value) a
+        select from unnest($17::text[]) as e (entry)
+        cross join lateral (select split_part(e.entry, ':', 1) as path, substr(e.entry, strpos(e.entry, ':') + 1) as value) a
         cross join lateral (
           select g.redact || (
             select m.redact from kairos.machines m where m.name = g.fsm and m.version = g.fsm_version) as fields
         ) r
-        -- Text first: to take the input apart costs twenty times as much. A quote is stored otherwise than it is given.
         where not case
-            when not (strpos(coalesce(g.input, g.state)::text, a.value) > 0 or a.value ~ '["\\]') then false
-            when a.path <> '*' then a.value = any (kairos.argument_values(coalesce(g.input, g.state), a.path))
+            when a.path <> '*' then a.value = any (kairos.argument_values(i.input, a.path))
             when r.fields <> '{}' then exists (
               select from unnest(g.search) as s (entry) where substr(s.entry, strpos(s.entry, ':') + 1) = left(a.value, 200))
             else exists (
-              select from jsonb_path_query(coalesce(g.input, g.state), '$.**') v
+              select from jsonb_path_query(i.input, '$.**') v
               where jsonb_typeof(v) in ('string', 'number', 'boolean') and v #>> '{}' = a.value) end
           or exists (
-            select from unnest(r.fields) as f (field) where a.path = f.field or starts_with(a.path, f.field || '.'))))
-    offset 0
-  ) passes
-  order by n.id desc limit $4::int
+            select from unnest(r.fields) as f (field) where a.path = f.field or starts_with(a.path, f.field || '.'))
+      ) as passes
+    from kairos.gen_durable g
+    cross join lateral (
+      -- The text first, as a string and, where it may be something else, bare: to take the input apart costs
+      -- twenty times as much.
+      select t.input, t.text, not exists (
+        select from unnest($17::text[]) as e (entry)
+        cross join lateral (select substr(e.entry, strpos(e.entry, ':') + 1) as value) a
+        where strpos(t.text, to_jsonb(a.value)::text) = 0
+          and (a.value !~ '^(-?[0-9].*|true|false)$' or strpos(t.text, a.value) = 0)
+      ) as is_near
+      from (select coalesce(g.input, g.state) as input, coalesce(g.input, g.state)::text as text offset 0) t
+      offset 0
+    ) i
+    where g.id = (select l.ids from line l)[s.place + 1]
+  ) j
+  where s.place < (select cardinality(l.ids) from line l) and s.bytes < 8388608 and s.found < $4::int
+), matched as materialized (
+  select p.id from passing p where $17::text[] is null
+  union all
+  select s.id from searched s where s.passes
+), looked as materialized (
+  -- Where the search ended early, what is older is left for the next page too.
+  select greatest(e.walked, (
+    select s.id from searched s
+    where s.bytes >= 8388608 and s.found < $4::int and s.place < (select cardinality(l.ids) from line l)
+    order by s.place desc limit 1
+  )) as walked
+  from ended e
 )
 select
   {job_columns: whole=$5::boolean},
-  ended.walked, ended.walked is not null as more,
-  (select j.inserted_at from kairos.gen_durable j where j.id = ended.walked) as walked_at
-from ended
+  looked.walked, looked.walked is not null as more,
+  (select j.inserted_at from kairos.gen_durable j where j.id = looked.walked) as walked_at
+from looked
 left join matched on true
 left join lateral (select * from kairos.gen_durable j where j.id = matched.id limit 1) g on true
 order by g.id desc
