@@ -225,6 +225,8 @@ AMBIGUOUS_PLACES = {
     "toledo": ("America/New_York", "Europe/Madrid"),
     "santarem": ("America/Santarem", "Europe/Lisbon"),
     "montserrat": ("America/Montserrat", "Europe/Madrid"),
+    "st petersburg": ("Europe/Moscow", "America/New_York"),
+    "saint petersburg": ("Europe/Moscow", "America/New_York"),
     "samoa": ("Pacific/Apia", "Pacific/Pago_Pago"),
     "norfolk": ("America/New_York", "Europe/London", "Pacific/Norfolk"),
     "chatham": ("Europe/London", "Pacific/Chatham"),

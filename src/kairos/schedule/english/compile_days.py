@@ -8,7 +8,7 @@ from kairos.schedule.english.compile_ordinals import ordinal_rules
 from kairos.schedule.english.compile_times import Piece, cadenced, times_of
 from kairos.schedule.english.draft import Scope
 from kairos.schedule.english.refusals import refuse_rate, refuse_scopeless
-from kairos.schedule.english.vocabulary import MONTH_NAMES, WEEKDAY_NAMES
+from kairos.schedule.english.vocabulary import MONTH_NAMES, MONTHS, WEEKDAY_NAMES
 from kairos.schedule.plan.normal_form import any_of, day_rule
 from kairos.schedule.plan.recurrence import WORKWEEK, Calendar
 
@@ -139,9 +139,10 @@ def _is_stretch(pick: DayChoice) -> bool:
 def _check_midnight(reader: TokenReader, draft: Draft) -> None:
     """“every friday at midnight” is the night before Friday to some and the night after it to others."""
     time = next((each for each in draft.times if each.midnight_word), None)
+    if time is None:
+        return
     named = {day for choice in draft.picks for day in choice.weekdays}
-    counted = any(item.noun == "weekday" for choice in draft.picks for item in choice.ordinals)
-    if time is None or not (counted or 0 < len(named) < 7):
+    if len(named) in (0, 7) and not any(_has_two_midnights(reader, choice) for choice in draft.picks):
         return
     begins = reader.rewritten(time.first, time.last + 1, "00:00")[0]
     ends = [WEEKDAY_NAMES[(day + 1) % 7] for day in sorted(named)]
@@ -151,6 +152,20 @@ def _check_midnight(reader: TokenReader, draft: Draft) -> None:
         (begins, f"every {' and '.join(ends)} at 00:00") if ends else (begins,),
         until=time.last + 1,
     )
+
+
+def _has_two_midnights(reader: TokenReader, pick: DayChoice) -> bool:
+    """Whether people may mean the end of the day: a counted weekday, the last day of a month or year, a feast day.
+
+    The midnight of a numbered day, and of New Year's Day, is the one that begins it.
+    """
+    if any(item.noun == "weekday" or (item.noun == "day" and item.n == -1) for item in pick.ordinals):
+        return True
+    if pick.month is None:
+        return False
+    first = reader.tokens[pick.first]
+    feast = first.kind == "word" and first.text not in MONTHS and first.text != "the"
+    return (pick.month, *pick.days) == (12, 31) or (feast and (pick.month, *pick.days) != (1, 1))
 
 
 def _check_rate(reader: TokenReader, draft: Draft) -> None:
