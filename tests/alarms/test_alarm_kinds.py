@@ -255,7 +255,7 @@ async def test_more_long_waits_than_are_counted_are_said_to_be_more(watched: Wat
     await wait(watched, "slow", timedelta(days=30), 1_500)
     alarm = await watched.raised("jobs_waiting", "slow")
     assert alarm is not None
-    assert alarm.cause.startswith("1000 or more jobs of slow wait without a deadline")
+    assert alarm.cause.startswith("1000 or more jobs of slow waited without a deadline")
 
 
 async def test_a_reaped_lease_is_an_alarm_and_a_poison_job_another(watched: Watched) -> None:
@@ -402,7 +402,7 @@ async def test_jobs_behind_a_job_of_their_key_that_does_not_end_are_an_alarm(
     assert (alarm is not None) == (offset >= 0 * US)
     if alarm is not None:
         assert alarm.cause.startswith(
-            f"1000 or more jobs with key customer 7 wait for job {head}, which has been"
+            f"Key customer 7 has 1000 or more jobs that must wait for job {head}, which has been"
         )
         assert (
             await watched.raised("key_held_up", "customer 8") is None

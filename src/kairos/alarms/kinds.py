@@ -64,7 +64,7 @@ _TABLE = (
         WARNING,
         "leases reaped: a worker was lost, or stood still, while it ran a job",
         "action",
-        "{count} {leases} on jobs of {subject} were taken from workers that were lost; "
+        "Workers that were lost had {count} {leases} on jobs of {subject}; "
         "the last was job {job}, held by {detail}",
         "See why the worker went: out of memory, killed, its machine or network gone; acknowledge the alarm.",
         happens=True,
@@ -83,7 +83,7 @@ _TABLE = (
         ERROR,
         "a queue has jobs that are due, and no live worker serves it",
         "queue",
-        "{count} {jobs} in queue {subject} are due since {since}, and no live worker serves it",
+        "Queue {subject} has {count} {jobs} due since {since}, and no live worker serves it",
         "Start a worker for it (`kairos worker APP --queues {subject}`), or pause the queue.",
         after=timedelta(seconds=30),
     ),
@@ -100,7 +100,7 @@ _TABLE = (
         WARNING,
         "jobs wait for a signal, without a deadline, for longer than is normal for their action",
         "action",
-        "{count} {jobs} of {subject} wait without a deadline for longer than is normal; the oldest, since {since}, "
+        "{count} {jobs} of {subject} waited without a deadline for longer than is normal; the oldest, since {since}, "
         "is {detail}",
         "Send the signal or cancel the job; give its Await a timeout, or say what is normal in `alarm_after`.",
         after=timedelta(days=1),
@@ -110,7 +110,7 @@ _TABLE = (
         ERROR,
         "missed ticks: no worker was there to fire them in time",
         "schedule",
-        "{count} {ticks} of schedule {subject} were missed; the last: {detail}",
+        "Schedule {subject} missed {count} {ticks}; the last: {detail}",
         "Keep a worker running; `kairos schedules ls` shows its next ticks, a backfill fires those missed; "
         "acknowledge the alarm.",
         happens=True,
@@ -186,7 +186,7 @@ _TABLE = (
         ERROR,
         "jobs are due, and the job of their key that runs does not end",
         "key",
-        "{count} {jobs} with key {subject} wait for {detail}, which has been running since {since}",
+        "Key {subject} has {count} {jobs} that must wait for {detail}, which has been running since {since}",
         "See what that job waits for (`kairos jobs logs`), and cancel it if it hangs; give its step a timeout.",
         after=timedelta(minutes=15),
     ),
