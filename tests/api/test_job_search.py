@@ -487,6 +487,30 @@ async def test_a_job_tells_what_its_machine_knows_now_with_redacted_fields_hidde
     assert listed["machineState"] is None  # lists would be twice as large
 
 
+async def test_counts_name_the_states_that_may_have_more(
+    http: httpx2.AsyncClient, app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        await app.action("plain").enqueue()
+    await app.action("breaks").enqueue("value")
+    await drain(app)
+
+    async def at_least(**filters: str) -> list[str]:
+        answer = (await http.get("/api/jobs/counts", params=filters)).json()
+        jobs.CountsAnswer.model_validate(answer)
+        assert answer["capped"] == bool(answer["atLeast"])
+        return answer["atLeast"]
+
+    assert await at_least(queue="default") == []
+    monkeypatch.setattr(find_jobs, "MOST_COUNTED", 2)
+    assert await at_least(queue="default") == ["success"]
+    monkeypatch.setattr(find_jobs, "MAX_SCANNED", 1)
+    monkeypatch.setattr(find_jobs, "COUNTED_SAMPLE", 1)
+    assert (
+        len(await at_least(text="plain")) == 8
+    )  # the newest were examined, and any state may have older ones
+
+
 async def test_a_queue_that_ever_had_a_job_stays(http: httpx2.AsyncClient, app: Kairos) -> None:
     job = await app.action("plain").options(queue="once").enqueue()
     await drain(app)

@@ -114,12 +114,14 @@ def test_a_search_by_argument_becomes_a_filter_that_the_service_answers(look: Lo
 
 def test_a_count_that_ends_before_the_last_job_does_not_claim_that_there_is_none(look: Look) -> None:
     page = look("/queues/")
-    counted = {"scheduled": 0, "failed": 3}
-    page.route("**/api/jobs/counts?*", lambda route: route.fulfill(json={"counts": counted, "capped": True}))
+    counted = {"scheduled": 0, "failed": 3, "success": 2}
+    answer = {"counts": counted, "capped": True, "atLeast": ["scheduled", "failed"]}
+    page.route("**/api/jobs/counts?*", lambda route: route.fulfill(json=answer))
     page.goto("/jobs/?text=needle")
     states = page.get_by_role("group", name="States")
     expect(states.get_by_role("button", name="failed")).to_have_text("failed3+")
     expect(states.get_by_role("button", name="scheduled")).to_have_text("scheduled0+")
+    expect(states.get_by_role("button", name="success")).to_have_text("success2")
 
 
 def test_words_without_a_name_are_found_as_a_key_or_in_an_error(look: Look, site: Site) -> None:

@@ -25,6 +25,7 @@ export function useCounts(filter: Filter): (state: JobState) => string {
     placeholderData: keepPreviousData,
   });
   if (!filtered) return (state) => (stats.data ? countOf(stats.data.stats, state) : "");
-  const { counts, capped } = counted.data ?? {};
-  return (state) => (counts ? count(counts[state] ?? 0) + (capped ? "+" : "") : "");
+  const { counts, atLeast } = counted.data ?? {};
+  return (state) =>
+    counts ? count(counts[state] ?? 0) + (atLeast?.some((each) => each === state) ? "+" : "") : "";
 }

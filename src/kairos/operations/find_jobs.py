@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +29,15 @@ MAX_GATHERED = 5000
 # How many ids are sorted where all of them are known to match: about 15 ms.
 MAX_SORTED = 50_000
 # How many jobs are counted where no index can count.
-_COUNTED_SAMPLE = 500
+COUNTED_SAMPLE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many jobs there are in each state; with `capped`, there may be more."""
+    """How many jobs there are in each state, and which states may have more."""
 
     states: Mapping[str, int]
-    capped: bool
+    at_least: tuple[str, ...]
 
 
 def page(
@@ -85,11 +85,12 @@ def list_jobs(*, before: int | None = None, limit: int = 50, **filters: Any) -> 
 def counts(filters: Filters) -> Operation[Counts]:
     """Count the jobs that match the filters in each state, ignoring the filter `state`."""
     wanted = filters.of_states([])
-    capped = False
+    uncertain: Iterable[JobState] = ()
     if wanted.countable:
         rows = yield Query("count_jobs", (MOST_COUNTED, *wanted.countable_parameters, MAX_GATHERED))
         found = {row["state"]: row["jobs"] for row in rows}
-        capped = _split_waiting(found)
+        if _split_waiting(found):
+            uncertain = (JobState.PENDING, JobState.SCHEDULED)
     else:
         ids = None
         if wanted.given == {"tag"}:
@@ -100,12 +101,13 @@ def counts(filters: Filters) -> Operation[Counts]:
             rows = yield Query("count_found_jobs", (ids,))
             found = {row["state"]: row["jobs"] for row in rows}
         else:
-            sample = yield from page(wanted, limit=_COUNTED_SAMPLE, whole=False)
-            capped, found = sample.next is not None, {}
+            sample = yield from page(wanted, limit=COUNTED_SAMPLE, whole=False)
+            uncertain, found = JobState if sample.next is not None else (), {}
             for job in sample.jobs:
                 found[job.state] = found.get(job.state, 0) + 1
     states = {str(state): min(found.get(state, 0), MOST_COUNTED) for state in JobState}
-    return Counts(states, capped or any(jobs > MOST_COUNTED for jobs in found.values()))
+    more = {state for state, jobs in found.items() if jobs > MOST_COUNTED}.union(uncertain)
+    return Counts(states, tuple(str(state) for state in JobState if state in more))
 
 
 def _split_waiting(found: dict[str, int]) -> bool:

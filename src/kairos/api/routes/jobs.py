@@ -91,7 +91,8 @@ async def list_jobs(
 async def count_jobs(request: Request, filters: schemas.StatelessFilterQuery) -> Response:
     """Count the jobs that match the filters by state, up to 10,000 in each."""
     found = await read_aged(request, lambda: operations.counts(filters))
-    return answer(request, {"counts": found.states, "capped": found.capped})
+    more = list(found.at_least)
+    return answer(request, {"counts": found.states, "capped": bool(more), "atLeast": more})
 
 
 @router.get("/api/jobs/{id:number}", response_model=schemas.JobAnswer)

@@ -132,10 +132,11 @@ JobList = page(
 
 
 class CountsAnswer(AgedAnswer):
-    """How many jobs there are in each state; with `capped`, there may be more."""
+    """How many jobs there are in each state; those in `atLeast` may have more, and `capped` says that there are any."""
 
     counts: dict[JobState, int]
     capped: bool
+    at_least: list[JobState]
 
 
 HistoryAnswer = page("HistoryAnswer", base=AgedAnswer, history=HistoryRow)
