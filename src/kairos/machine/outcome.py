@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadOutcome, BadRequest
@@ -90,4 +90,4 @@ class Stop:
 
 
 Outcome: TypeAlias = Next | Replay | Await | Done | Stop
-OUTCOMES = (Next, Replay, Await, Done, Stop)
+OUTCOMES: tuple[type[Outcome], ...] = get_args(Outcome)

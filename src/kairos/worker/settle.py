@@ -19,6 +19,8 @@ from kairos.worker.claim import Claim
 from kairos.worker.error_groups import fingerprint
 
 _AT_ONCE = timedelta(0)
+_NAMES = [outcome.__name__ for outcome in OUTCOMES]
+_ONE_OF_THEM = f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}"
 # After so many steps on one claim a job goes back to the line, so that others get their turn.
 MAX_STEPS_AHEAD = 16
 
@@ -141,11 +143,10 @@ def _outcome(machine: Machine, claim: Claim, returned: Any, error: BaseException
     if error is not None:
         raise BadOutcome(
             f"The handle of {machine.name!r} answered with {type(returned).__name__}; "
-            f"return Next, Replay, Await, Done or Stop. The error was {error_text(error)}"
+            f"return {_ONE_OF_THEM}. The error was {error_text(error)}"
         )
     raise BadOutcome(
-        f"Step {claim.step!r} of {machine.name!r} returned {type(returned).__name__}; "
-        "return Next, Replay, Await, Done or Stop."
+        f"Step {claim.step!r} of {machine.name!r} returned {type(returned).__name__}; return {_ONE_OF_THEM}."
     )
 
 

@@ -121,9 +121,9 @@ def _month_first(reader: TokenReader, mark: int) -> DayChoice | None:
 
 def _is_time(reader: TokenReader, ahead: int) -> bool:
     token, following = reader.peek(ahead), reader.peek(ahead + 1)
-    return (
-        following.kind == "meridiem" or following.text in ("oclock", "noon", "midnight") or len(token.raw) > 2
-    )
+    # “12 noon” is said, “12 midday” is not: there 12 is a day.
+    named = following.text in ("oclock", "noon", "midnight")
+    return following.kind == "meridiem" or named or len(token.raw) > 2
 
 
 def _day_numbers(reader: TokenReader) -> list[int]:

@@ -10,8 +10,8 @@ from kairos.schedule.english.draft import Scope
 from kairos.schedule.english.durations import read_span, read_unit
 from kairos.schedule.english.ordinals import read_ordinals
 from kairos.schedule.english.refusals import refuse_rate, refuse_unknown
-from kairos.schedule.english.times_of_day import NAMED_TIMES, part_of
-from kairos.schedule.english.vocabulary import FREQUENCIES, MONTHS, UNIT_SECONDS, UNITS
+from kairos.schedule.english.times_of_day import part_of
+from kairos.schedule.english.vocabulary import FREQUENCIES, MONTHS, NAMED_TIMES, UNIT_SECONDS, UNITS
 from kairos.schedule.english.weekday_words import weekdays_of
 from kairos.schedule.english.weekdays import read_weekdays
 

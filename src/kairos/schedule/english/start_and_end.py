@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kairos.schedule.english.dates import numeric_date, read_annual, read_year
 from kairos.schedule.english.draft import DayChoice
 from kairos.schedule.english.times_of_day import read_time, resolve
-from kairos.schedule.english.vocabulary import MONTHS, WEEKDAY_NAMES
+from kairos.schedule.english.vocabulary import MONTHS, NAMED_TIMES, WEEKDAY_NAMES
 from kairos.schedule.english.weekday_words import weekdays_of
 from kairos.schedule.plan.days import month_length
 from kairos.schedule.timezones import day_seconds, instant_of, resolve_local
@@ -197,9 +197,7 @@ def _period_end(reader: TokenReader) -> date | None:
 
 def _day_and_time(reader: TokenReader, since: date, timed: bool) -> date | datetime | None:
     mark = reader.index
-    timely = (
-        reader.kind("clock") or reader.kind("meridiem", ahead=1) or reader.at("noon", "midnight", "midday")
-    )
+    timely = reader.kind("clock") or reader.kind("meridiem", ahead=1) or reader.at(*NAMED_TIMES)
     leading = read_time(reader, False) if timely else None
     if leading is not None:
         reader.accept("on")

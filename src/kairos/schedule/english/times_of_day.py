@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kairos.schedule.english.draft import ClockTime
-from kairos.schedule.english.vocabulary import DAY_PARTS, MONTHS, PLURAL_DAY_PARTS, UNITS
+from kairos.schedule.english.vocabulary import DAY_PARTS, MONTHS, NAMED_TIMES, PLURAL_DAY_PARTS, UNITS
 from kairos.schedule.english.weekday_words import RANGES
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ HOURS_OF: dict[str, tuple[int, ...]] = {
     "evening": tuple(range(16, 24)),
     "night": (*range(18, 24), *range(6)),
 }
-NAMED_TIMES = {"noon": 12, "midday": 12, "midnight": 0}
 
 
 def read_time(reader: TokenReader, allow_bare: bool) -> ClockTime | None:

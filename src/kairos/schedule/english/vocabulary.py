@@ -169,6 +169,9 @@ DAY_PARTS = {
 }
 PLURAL_DAY_PARTS = {f"{part}s": part for part in DAY_PARTS}
 
+# Times with a name, by their hour.
+NAMED_TIMES = {"noon": 12, "midday": 12, "midnight": 0}
+
 # Days with a fixed date, by their words without apostrophes; longer names first.
 FEASTS = {
     ("new", "years", "eve"): (12, 31),
@@ -300,6 +303,7 @@ KNOWN = (
     | {unit for unit in UNITS if len(unit) > 2}
     | set(FREQUENCIES)
     | set(DAY_PARTS)
+    | set(NAMED_TIMES)
     | {
         "every",
         "each",
@@ -307,9 +311,6 @@ KNOWN = (
         "today",
         "tomorrow",
         "tonight",
-        "noon",
-        "midnight",
-        "midday",
         "between",
         "from",
     }

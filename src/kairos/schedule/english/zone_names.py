@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kairos.schedule import timezones
-from kairos.schedule.english.times_of_day import NAMED_TIMES
+from kairos.schedule.english.vocabulary import NAMED_TIMES
 from kairos.schedule.zone_aliases import ABBREVIATIONS, AMBIGUOUS_PLACES
 
 if TYPE_CHECKING:
