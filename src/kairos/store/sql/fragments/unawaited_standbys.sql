@@ -1,5 +1,5 @@
 -- unawaited_standbys: the physical standbys that stream from this server, if commits wait for none. Receivers of logical
--- changes, archivers and backups are no standbys: nobody promotes them. Without pg_read_all_stats a user sees of each
+-- changes, archivers and backups are no standbys: they are never promoted. Without pg_read_all_stats a user sees of each
 -- only that it is there.
 unawaited_standbys as materialized (
   select r.application_name, r.backend_start from pg_stat_replication r

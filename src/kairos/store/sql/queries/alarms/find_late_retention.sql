@@ -1,4 +1,4 @@
--- find_late_retention: finds out whether ended jobs are kept longer than the live workers are told to keep them.
+-- find_late_retention: finds out whether ended jobs are kept longer than the retention of the live workers.
 -- Parameters: $1 a worker counts as live for, $2 retention may be late by.
 -- Index: gen_durable_completed.
 select 'retention_behind' as kind, 'jobs' as subject, 1::bigint as count, oldest.completed_at as since, null as detail

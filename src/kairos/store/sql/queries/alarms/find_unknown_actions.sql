@@ -17,7 +17,7 @@ select 'action_unknown' as kind, s.name as subject, 1::bigint as count, kairos.n
 from strangers s
 where not exists (
   select from live w where s.name = any (w.machines)
-    -- A worker of an older Kairos tells only the names.
+    -- A worker of an older Kairos reports only the names.
     or (w.machines = '{}' and split_part(s.name, '@', 1) = any (w.actions)))
 group by s.name
 order by s.name

@@ -127,7 +127,7 @@ kinds as materialized (
   cross join lateral (
     select g.id, octet_length(i.text) * case when i.is_near then 20 else 1 end as bytes,
       i.is_near and not exists (
-        -- What nobody is shown cannot be guessed by searching for it either.
+        -- Redacted fields cannot be searched: a search would reveal their values.
         select from unnest($17::text[]) as e (entry)
         cross join lateral (select split_part(e.entry, ':', 1) as path, substr(e.entry, strpos(e.entry, ':') + 1) as value) a
         cross join lateral (
