@@ -91,6 +91,18 @@ async def test_a_migration_goes_on_at_the_step_where_it_stopped(bare: str, futur
     assert ask(bare, f"select max(version) from kairos.migrations where exists ({VALID})") == [(9999,)]
 
 
+@pytest.mark.parametrize("app", [Kairos, SyncKairos], ids=["async", "sync"])
+async def test_a_migrator_that_is_frozen_inside_a_step_keeps_its_locks_for_two_seconds(
+    kairos_database: str, future: Any, app: Any
+) -> None:
+    """Postgres ends the transaction of a step in which no statement follows; the mutex is kept."""
+    idle = "current_setting('idle_in_transaction_session_timeout')"
+    future(m9999_noted=f"-- step: note the limit\ncreate table kairos.noted as select {idle} as idle;")
+    migrated = app(kairos_database).migrate()
+    assert (migrated if app is SyncKairos else await migrated) == ["9999_noted"]
+    assert ask(kairos_database, "select idle from kairos.noted") == [("2s",)]
+
+
 def test_an_index_that_an_interrupted_build_left_invalid_is_dropped_and_built_again(
     kairos_database: str, future: Any
 ) -> None:

@@ -28,12 +28,11 @@ _HELD_UP: tuple[type[BaseException], ...] = (
     psycopg.errors.LockNotAvailable,
     *RETRYABLE,
 )
+# A migrator that is frozen between two statements of a step has locked a table, and every worker waits for it.
+IDLE_TIMEOUT = timedelta(seconds=2)
+_NEVER = timedelta(0)
 # The backend of a migrator that was killed notices that within a second, also in the middle of a long statement.
-_SETTINGS = {
-    "statement_timeout": 0,
-    "idle_in_transaction_session_timeout": 0,
-    "client_connection_check_interval": 1000,
-}
+_SETTINGS = {"statement_timeout": 0, "client_connection_check_interval": 1000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,12 @@ class KeepMutex:
 Effect: TypeAlias = Fetch | Atomic | OutsideTransaction | TryMutex | KeepMutex | Pause
 
 
-def _local(lock_timeout: timedelta) -> str:
-    settings = {**_SETTINGS, "lock_timeout": lock_timeout // timedelta(milliseconds=1)}
+def _local(lock_timeout: timedelta, idle_timeout: timedelta = IDLE_TIMEOUT) -> str:
+    settings = {
+        **_SETTINGS,
+        "lock_timeout": lock_timeout // timedelta(milliseconds=1),
+        "idle_in_transaction_session_timeout": idle_timeout // timedelta(milliseconds=1),
+    }
     return "; ".join(f"set local {name} = {value}" for name, value in settings.items())
 
 
@@ -79,11 +82,13 @@ def _for_session(lock_timeout: timedelta) -> str:
     return _local(lock_timeout).replace("set local", "set")
 
 
-_RESET = "; ".join(f"reset {name}" for name in (*_SETTINGS, "lock_timeout"))
+_RESET = "; ".join(
+    f"reset {name}" for name in (*_SETTINGS, "lock_timeout", "idle_in_transaction_session_timeout")
+)
 # By the simple protocol: a statement of the extended one keeps its snapshot while its transaction is idle, and a
 # concurrent build would wait for it.
 _TAKE_MUTEX = f"""
-begin; {_local(LOCK_TIMEOUT)};
+begin; {_local(LOCK_TIMEOUT, _NEVER)};
 do $$ begin
   if not pg_try_advisory_xact_lock({MUTEX}) then raise lock_not_available; end if;
 end $$"""
