@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncpg
 import pytest
+from tests.engine_statements import Hand, Rig
 from tests.worker.world import ended, fetch, until, verbs
 
 from kairos import Kairos
 from kairos.alarms import Thresholds
 from kairos.worker.alarm_loop import run_checks
+from kairos.worker.sweeper import Sweeper
 
 READABLE = """create function public.readable(state jsonb, job bigint, broken bigint) returns text language plpgsql
 as $$ begin if job = broken then raise data_corrupted; end if; return state; end $$"""
@@ -109,3 +112,24 @@ async def test_a_statement_that_postgres_refuses_ends_no_loop(app):
                 job.id,
             )
             assert (await ended(app, job.id)).state == "expired"
+
+
+async def test_a_sweep_that_postgres_refuses_does_not_stop_the_others(app):
+    @app.job
+    async def run() -> None: ...
+
+    async with app:
+        app.store.sql = {**app.store.sql, "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text"}
+        lost = await run.enqueue()
+        (claim,) = await Hand(app.store, "gone").pick()
+        assert claim.id == lost.id
+        await Rig(app.store).let_leases_expire(lost.id)
+        job = await run.options(delay=3600, ttl="1ms").enqueue()
+        await fetch(
+            app,
+            "update kairos.gen_durable set eligible_at = now(), expires_at = now(), queue = 'nobody' where id = $1",
+            job.id,
+        )
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await Sweeper(app.store, "w").tick()
+        assert [(await app.get(each.id)).state for each in (job, lost)] == ["expired", "running"]

@@ -9,7 +9,7 @@ from datetime import timedelta
 from kairos.fsm.lifecycle import STORED, JobState
 from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
-from kairos.store.driver_errors import LOCKED
+from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
 from kairos.store.query import Query, Row
 from kairos.worker.blockers import find_blockers
 from kairos.worker.commit import open_keys
@@ -73,24 +73,30 @@ class Sweeper(Loop):
             self._stalled = False
             self._locked.clear()
         self._next_poll = self._interval
-        if deadlines["held"]:
-            await self._open_held()
         full = False
         wait = self._interval
-        for name, sweep in (
-            ("reap", self._reap),
-            ("expire", self._expire),
-            ("timeout", self._time_out),
-            ("pay", self._open_keys_within_rate),
-            ("tick", self._fire),
+        refused: BaseException | None = None
+        for until, sweep in (
+            (_NOW if deadlines["held"] else None, self._open_held),
+            (deadlines["reap"], self._reap),
+            (deadlines["expire"], self._expire),
+            (deadlines["timeout"], self._time_out),
+            (deadlines["pay"], self._open_keys_within_rate),
+            (deadlines["tick"], self._fire),
         ):
-            until = deadlines[name]
             if until is None:
                 continue
-            if until <= _NOW:
-                full |= await sweep()
-            else:
+            if until > _NOW:
                 wait = min(wait, until.total_seconds())
+                continue
+            try:
+                full |= await sweep()
+            except PASSING:
+                raise
+            except REFUSED as error:
+                refused = error  # the cause may be one job, which must not stop the other sweeps
+        if refused is not None:
+            raise refused
         if (again := await self._frozen.end()) is not None:
             self._next_poll = min(self._next_poll, again)
         return 0.0 if full else min(wait, self._next_poll)
@@ -184,7 +190,7 @@ class Sweeper(Loop):
         if rows:
             self._freed()
 
-    async def _open_held(self) -> None:
+    async def _open_held(self) -> bool:
         """Open stuck keys, a portion at each tick: the safety net for an `open_keys` that a crash prevented."""
         rows = await self._store.run(Query("find_stuck_keys", (self._after_key, _KEYS)))
         if not rows and self._after_key:  # past the last: from the first again
@@ -193,6 +199,7 @@ class Sweeper(Loop):
         if keys := [row["key"] for row in rows if row["stuck"]]:
             await self._open(keys)
             self._freed()
+        return False
 
     async def _open(self, keys: list[str]) -> None:
         if not await open_keys(self._store, keys):
