@@ -106,6 +106,28 @@ def test_a_field_that_is_wrong_is_named_and_not_repeated(open_service: Shared) -
     assert error(open_service.http.get("/api/keys?limit=0"), 422)["details"]["field"] == "limit"  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    ("body", "field", "said"),
+    [
+        ({"action": "echo", "inputs": {}}, "inputs", "there is no such field. Did you mean 'input'?"),
+        (
+            {"action": "echo", "retry": {"attemps": 2}},
+            "retry.attemps",
+            "there is no such field. Did you mean 'attempts'?",
+        ),
+        ({"action": "echo", "zzz": 1}, "zzz", "there is no such field. Known: action, "),
+    ],
+    ids=["field", "inside", "far"],
+)
+def test_a_misspelled_field_is_named_with_the_one_that_was_meant(
+    open_service: Shared, body: dict[str, object], field: str, said: str
+) -> None:
+    error = open_service.http.post("/api/jobs", json=body).json()["error"]
+    assert error["message"].startswith(f"{field}: {said}")
+    assert error["details"]["field"] == field
+    assert error["details"]["errors"][0]["message"].startswith(said)
+
+
 @pytest.mark.parametrize("given", ["abc-123", "A" * 64, "01HX:7.b_c"])
 def test_a_callers_own_request_id_is_taken_over(open_service: Shared, given: str) -> None:
     response = open_service.http.get("/healthz", headers={"X-Request-Id": given})

@@ -108,11 +108,13 @@ async def _on_bad_request(request: Request, error: Exception) -> Response:
     """Answer a request that does not fit its model; the value is left out, because it may be a secret."""
     assert isinstance(error, RequestValidationError)
     found = [each for each in error.errors() if each["type"] != MORE_FAULTS]
+    found.sort(key=lambda each: each["type"] != "extra_forbidden")  # an unknown name explains why one is missing
     more = sum(each["ctx"]["more"] for each in error.errors() if each["type"] == MORE_FAULTS)
     more += len(found[MOST_FAULTS:])
     faults = [{"field": _field(each["loc"]), "message": each["msg"]} for each in found[:MOST_FAULTS]]
     first = faults[0]
-    message = f"{first['field']}: {first['message']}."
+    message = f"{first['field']}: {first['message']}".removesuffix(".")
+    message += "" if message.endswith("?") else "."
     details: dict[str, Any] = {"field": first["field"], "errors": faults}
     if more:
         message += f" There are {len(faults)} faults in the details, and {more:,} more."

@@ -72,7 +72,7 @@ class Input(BaseModel):
         with count_faults() as faults:
             if isinstance(value, dict):
                 value = faults.without_most_unknown(value, _names(cls))
-            return faults.limit(validate, value)
+            return faults.limit(validate, value, _names(cls))
 
 
 @cache

@@ -6,7 +6,7 @@ answer of 7 MB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
@@ -14,6 +14,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from kairos.json_codec import shortened
+from kairos.suggest import did_you_mean
 
 MOST_FAULTS = 20
 # The type of the error that stands for those that are not described.
@@ -38,7 +41,7 @@ class Faults:
         self.counted += max(0, len(unknown) - MOST_FAULTS)
         return {name: value[name] for name in (*(names & value.keys()), *islice(unknown, MOST_FAULTS))}
 
-    def limit(self, validate: Callable[[Any], T], value: Any) -> T:
+    def limit(self, validate: Callable[[Any], T], value: Any, names: frozenset[str]) -> T:
         """Validate one model. Of its faults, describe no more than there is room for, and count the others.
 
         A model without a described fault raises a placeholder, for it must still fail.
@@ -52,10 +55,10 @@ class Faults:
             kept = min(found, MOST_FAULTS - described)
             self.described, self.counted = described + kept, self.counted + found - kept
             self.placeholders = placeholders
-            if kept == error.error_count():
+            if kept == error.error_count() and not any(_is_unknown(each) for each in _described(error)):
                 raise
             self.placeholders += kept == 0
-            raise _rebuilt(error.title, _first(error, kept) if kept else [_placeholder(0)]) from None
+            raise _rebuilt(error.title, _first(error, kept, names) if kept else [_placeholder(0)]) from None
 
     def with_count(self, error: ValidationError) -> ValidationError:
         """Return the error of the whole body, with one that says how many faults it does not describe."""
@@ -83,17 +86,31 @@ def count_faults() -> Iterator[Faults]:
         _current.reset(token)
 
 
-def _first(error: ValidationError, most: int) -> list[InitErrorDetails]:
+def _described(error: ValidationError) -> Iterator[Any]:
+    return (each for each in error.errors(include_url=False) if each["type"] != MORE_FAULTS)
+
+
+def _first(error: ValidationError, most: int, names: Iterable[str] = ()) -> list[InitErrorDetails]:
     """Return the first errors that are no placeholders; what they say is kept as text."""
-    found = (each for each in error.errors(include_url=False) if each["type"] != MORE_FAULTS)
     return [
         InitErrorDetails(
-            type=PydanticCustomError(each["type"], "{message}", {"message": each["msg"]}),
+            type=PydanticCustomError(each["type"], "{message}", {"message": _message(each, names)}),
             loc=each["loc"],
             input=None,
         )
-        for each in islice(found, most)
+        for each in islice(_described(error), most)
     ]
+
+
+def _is_unknown(fault: Any) -> bool:
+    """Whether it is a field that this model, and no model inside it, does not have."""
+    return fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1
+
+
+def _message(fault: Any, names: Iterable[str]) -> str:
+    if not (names and _is_unknown(fault)):
+        return str(fault["msg"])
+    return f"there is no such field.{did_you_mean(shortened(str(fault['loc'][0])), names)}".removesuffix(".")
 
 
 def _placeholder(more: int) -> InitErrorDetails:
