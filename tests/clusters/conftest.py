@@ -36,56 +36,75 @@ def free_port() -> int:
 
 
 class LocalCluster:
-    """A cluster of real processes, which can be started again at the same address."""
+    """A cluster of real processes, which can be started again at the same address.
 
-    def __init__(self, kind: str, port: int | None = None) -> None:
+    With `apart` the steps run on a node of their own, which can be lost without the rest.
+    """
+
+    def __init__(self, kind: str, port: int | None = None, *, apart: bool = False) -> None:
         self.kind = kind
+        self.apart = apart
         self.port = port or free_port()
         self.address = f"127.0.0.1:{self.port}" if kind == "ray" else f"tcp://127.0.0.1:{self.port}"
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> LocalCluster:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")}
-        environment |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
-        environment |= {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false"}
         self._folder = temporary_directory("kr-")
-        commands = self._ray() if self.kind == "ray" else self._dask()
-        for command in commands:
-            self._processes.append(
-                subprocess.Popen(
-                    [sys.executable, "-m", *command],
-                    env=environment,
-                    cwd=self._folder,
-                    stdout=subprocess.DEVNULL,
-                    stderr=(self._folder / "stderr.txt").open("ab"),
-                )
-            )
-            self._await_port()
+        self._run(self._head())
+        self._await_port()
+        if self.apart or self.kind == "dask":
+            self.add_node()
         return self
+
+    def add_node(self) -> None:
+        self._run(self._node())
+
+    def lose_node(self) -> None:
+        """Kill the node that was added last, with every process on it."""
+        self._kill([self._processes.pop()])
 
     def stop(self) -> None:
         """End every process that was started, and those that they started, by their ids."""
-        own = [pid for process in self._processes for pid in (process.pid, *descendants(process.pid))]
+        self._kill(self._processes)
+        self._processes.clear()
+
+    def _run(self, command: list[str]) -> None:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")}
+        environment |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
+        environment |= {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false"}
+        self._processes.append(
+            subprocess.Popen(
+                [sys.executable, "-m", *command],
+                env=environment,
+                cwd=self._folder,
+                stdout=subprocess.DEVNULL,
+                stderr=(self._folder / "stderr.txt").open("ab"),
+            )
+        )
+
+    def _kill(self, processes: list[subprocess.Popen[bytes]]) -> None:
+        own = [pid for process in processes for pid in (process.pid, *descendants(process.pid))]
         for pid in own:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        for process in self._processes:
+        for process in processes:
             process.wait()
-        self._processes.clear()
 
-    def _ray(self) -> list[list[str]]:
-        head = ["--head", f"--port={self.port}", "--num-cpus=4", "--include-dashboard=false", "--block"]
+    def _head(self) -> list[str]:
+        if self.kind == "dask":
+            here = [f"--port={self.port}", "--host=127.0.0.1", "--no-dashboard", "--no-show"]
+            return ["distributed.cli.dask_scheduler", *here]
+        head = ["--head", f"--port={self.port}", f"--num-cpus={0 if self.apart else 4}", "--block"]
         head += [f"--temp-dir={self._folder}", f"--ray-client-server-port={free_port()}"]
         head += ["--node-ip-address=127.0.0.1", "--object-store-memory=100000000", "--disable-usage-stats"]
-        return [["ray.scripts.scripts", "start", *head]]
+        return ["ray.scripts.scripts", "start", *head, "--include-dashboard=false"]
 
-    def _dask(self) -> list[list[str]]:
-        scheduler = [f"--port={self.port}", "--host=127.0.0.1", "--no-dashboard", "--no-show"]
-        worker = [self.address, "--nworkers=2", "--nthreads=4", "--no-dashboard", "--host=127.0.0.1"]
-        return [
-            ["distributed.cli.dask_scheduler", *scheduler],
-            ["distributed.cli.dask_worker", *worker, f"--local-directory={self._folder}"],
-        ]
+    def _node(self) -> list[str]:
+        if self.kind == "dask":
+            worker = [self.address, "--nworkers=2", "--nthreads=4", "--no-dashboard", "--host=127.0.0.1"]
+            return ["distributed.cli.dask_worker", *worker, f"--local-directory={self._folder}"]
+        node = [f"--address={self.address}", "--num-cpus=4", "--block", "--node-ip-address=127.0.0.2"]
+        return ["ray.scripts.scripts", "start", *node, "--object-store-memory=100000000"]
 
     def _await_port(self) -> None:
         deadline = time.monotonic() + PATIENCE

@@ -94,6 +94,26 @@ async def test_a_cluster_that_is_restarted_hands_back_what_ran_there_and_the_job
         cluster.stop()
 
 
+async def test_a_step_whose_node_is_lost_is_handed_back_and_runs_on_another_node(database, kind, tmp_path):
+    cluster = LocalCluster(kind, apart=True).start()
+    app = app_on(database, cluster)
+    try:
+        async with working(app):
+            job = await app.enqueue(
+                getattr(cluster_steps, f"talk_then_wait_{kind}").call(folder=str(tmp_path))
+            )
+            await begun(tmp_path)
+            cluster.lose_node()
+            assert "lost step 'run'" in await released_because(app, job.id)
+            (tmp_path / "go").touch()
+            cluster.add_node()
+            job = await ended_patiently(app, job.id)
+            assert (job.output, job.attempt) == ("went", 0)
+            assert set(await verbs(app, job.id)) == {"release", "done"}
+    finally:
+        cluster.stop()
+
+
 async def test_a_node_with_another_version_hands_the_job_back_and_names_both(database, kind, monkeypatch):
     cluster = LocalCluster(kind).start()
     app = app_on(database, cluster)

@@ -33,7 +33,7 @@ class DaskCluster:
         if address == "local":
             where = await LocalCluster(asynchronous=True, dashboard_address=None)
         self._client = await Client(where, asynchronous=True, set_as_default=False, name="kairos")
-        self._scheduler = await self._identity()
+        self._scheduler = (await self._identity())["id"]
 
         def receive(event: tuple[float, Any]) -> None:
             kind, token, content = event[1]
@@ -58,7 +58,7 @@ class DaskCluster:
             raise
         except distributed.CancelledError as error:
             if token in self._futures:
-                raise TaskLost("the scheduler of Dask forgot it") from error
+                raise TaskLost("its Dask worker was lost, or the scheduler forgot it") from error
             raise Stopped from error
         except Exception as error:
             raise Unfit(f"{type(error).__name__}: {error}") from error
@@ -86,13 +86,20 @@ class DaskCluster:
             await future.cancel()
 
     async def check(self) -> None:
-        if await self._identity() != self._scheduler:
+        begun = dict(self._begun)  # those that begin while the scheduler is asked are not judged by its answer
+        identity = await self._identity(workers=bool(begun))
+        if identity["id"] != self._scheduler:
             raise ConnectionError("its scheduler was restarted")
         if self._client.status != "running":
             raise ConnectionError(f"the client of Dask is {self._client.status}")
+        # Dask repeats such a task on another worker, and while there is none it would wait for one for ever.
+        for token, where in begun.items():
+            if where not in identity["workers"] and token in self._futures:
+                await self._futures[token].cancel()
 
-    async def _identity(self) -> str:
-        return str((await self._client.scheduler.identity(n_workers=0))["id"])
+    async def _identity(self, *, workers: bool = False) -> Any:
+        """Return what the scheduler says of itself, and of its workers."""
+        return await self._client.scheduler.identity(n_workers=-1 if workers else 0)
 
 
 def run_on_dask(topic: str, token: str, body: bytes) -> bytes | None:
