@@ -11,6 +11,7 @@ from tests.clusters.cluster_steps import pids
 from tests.worker.world import ended, fetch, reaches, until, verbs, working
 
 from kairos.worker import step_failures
+from kairos.worker.clusters import pool, task
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -29,6 +30,20 @@ async def ended_patiently(app, job_id):
         except TimeoutError:
             continue
     return await ended(app, job_id)
+
+
+async def released_because(app, job_id):
+    """The reason of the first hand-back, once there is one."""
+
+    async def reason():
+        return next((row.reason for row in await app.history(job_id) if row.verb == "release"), None)
+
+    for _ in range(3):
+        try:
+            return await until(reason)
+        except TimeoutError:
+            continue
+    raise AssertionError(f"job {job_id} was never handed back")
 
 
 async def lines(app, job_id):
@@ -182,6 +197,19 @@ async def test_a_worker_that_stops_hands_back_what_runs_on_the_cluster(app, acti
     async with app:
         assert (await app.get(job.id)).state == "pending"
         assert (await verbs(app, job.id))[-1] == "release"
+
+
+async def test_a_node_with_another_version_hands_the_job_back_and_names_both(app, action, monkeypatch):
+    monkeypatch.setattr(pool, "UNFIT_PAUSE", 0.2)
+    with monkeypatch.context() as other:
+        other.setattr(pool, "versions", lambda: task.versions() | {"Python": "3.9"})
+        async with working(app):
+            job = await app.enqueue(action("brief").call(number=3))
+            reason = await released_because(app, job.id)
+            assert "the worker has Python 3.9, and this node" in reason
+    async with working(app):
+        job = await ended_patiently(app, job.id)
+        assert (job.output, job.attempt) == (3, 0)
 
 
 def is_alive(pid: int) -> bool:
