@@ -108,7 +108,8 @@ async def _on_bad_request(request: Request, error: Exception) -> Response:
     """Answer a request that does not fit its model; the value is left out, because it may be a secret."""
     assert isinstance(error, RequestValidationError)
     found = [each for each in error.errors() if each["type"] != MORE_FAULTS]
-    found.sort(key=lambda each: each["type"] != "extra_forbidden")  # an unknown name explains why one is missing
+    # An unknown name comes first: it explains why another one is missing.
+    found.sort(key=lambda each: each["type"] != "extra_forbidden")
     more = sum(each["ctx"]["more"] for each in error.errors() if each["type"] == MORE_FAULTS)
     more += len(found[MOST_FAULTS:])
     faults = [{"field": _field(each["loc"]), "message": each["msg"]} for each in found[:MOST_FAULTS]]

@@ -86,7 +86,8 @@ class DaskCluster:
             await future.cancel()
 
     async def check(self) -> None:
-        begun = dict(self._begun)  # those that begin while the scheduler is asked are not judged by its answer
+        # Tasks that begin while the scheduler is asked are not judged by its answer.
+        begun = dict(self._begun)
         identity = await self._identity(workers=bool(begun))
         if identity["id"] != self._scheduler:
             raise ConnectionError("its scheduler was restarted")
