@@ -1,4 +1,4 @@
-"""Runs steps: lanes take claims from the buffer, run the user's code and hand the decision to the flusher."""
+"""Run steps: lanes take claims from the buffer, run the user's code and hand the settlement to the flusher."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ from kairos.worker.unknown_actions import UnknownActions
 
 log = Logger("kairos.worker")
 
-# Long enough for another worker to be asked, short enough for a rolling deployment.
+# Long enough for another worker to pick the job, short enough for a rolling deployment.
 _UNKNOWN_ACTION_PAUSE = timedelta(seconds=10)
 _SUSPECT_PAUSE = timedelta(seconds=1)
-# How often a lane looks whether a suspect still runs alone.
+# Seconds between two checks of a lane whether a suspect still runs alone.
 _GATE_LOOK = 0.02
-# How long an interrupted step may take to clean up before its worker leaves without it.
+# Seconds that an interrupted step may take to clean up before its worker stops without it.
 CANCELLED_WITHIN = 5.0
 
 
 async def _no_inbox(_: Claim) -> None:
-    """For claims whose inbox was loaded before."""
+    """Load nothing: the inbox of the claim is already loaded."""
 
 
 class Executor:
-    """At most `concurrency` steps at once. A lane is one long-lived task: no task is made per job."""
+    """Run at most `concurrency` steps at once. A lane is one long-lived task: no task is made for each job."""
 
     def __init__(
         self,
@@ -103,12 +103,12 @@ class Executor:
             self._buffer.appendleft(claim)
         else:
             self._buffer.append(claim)
-        # Once it is stopping nothing is begun any more: the claim will be given back.
+        # No step begins while the executor stops: the claim will be released.
         if not self._roused and not self.stopping:
             self._rouse()
 
     def _rouse(self) -> None:
-        """Wake one lane. It wakes the next if it leaves claims behind: steps that never wait need one lane only."""
+        """Wake one lane. It wakes the next one if claims are left: steps that never await need only one lane."""
         while self._idle:
             waiter = self._idle.popleft()
             if not waiter.done():
@@ -127,7 +127,7 @@ class Executor:
         self._submit(settlement)
 
     def give_back(self, after: float) -> bool:
-        """Release the claims that have waited for a lane for `after` seconds; answers whether there were any."""
+        """Release the claims that have waited for a lane for `after` seconds; return whether there were any."""
         oldest = time.monotonic() - after
         late = [claim for claim in self._buffer if claim.buffered_at < oldest] if self._buffer else []
         for claim in late:
@@ -136,13 +136,13 @@ class Executor:
         return bool(late)
 
     def take_back(self) -> list[Claim]:
-        """The claims that no lane has begun."""
+        """Remove and return the claims that no lane has begun."""
         claims = list(self._buffer)
         self._buffer.clear()
         return claims
 
     def lose(self, job_id: int, lease: int) -> None:
-        """The lease is someone else's now: end the step, or never begin it; nothing of it is committed."""
+        """Stop the step of a lost lease, or do not begin it; nothing of it is committed."""
         running = self.running.get(job_id)
         if running is not None and running.claim.lease == lease:
             log.error("lease lost while running", job=job_id)
@@ -154,10 +154,10 @@ class Executor:
             self._leases.drop(claim)
         loading = self._loading.get(job_id)
         if loading is not None and loading.lease == lease:
-            self._leases.drop(loading)  # and its lane does not begin it
+            self._leases.drop(loading)  # its lane sees that and does not begin the step
 
     async def finish(self, grace: float) -> None:
-        """Let what runs come to its end; after `grace` seconds, interrupt it."""
+        """Wait for running steps to end; after `grace` seconds, interrupt them."""
         self.stopping = True
         deadline = asyncio.get_running_loop().time() + grace
         while self.running and asyncio.get_running_loop().time() < deadline:
@@ -171,7 +171,7 @@ class Executor:
             log.error(
                 "a step does not end; its job is given back", job=running.claim.id, step=running.step.name
             )
-            running.lost = True  # whatever it still returns is nobody's
+            running.lost = True  # what it still returns is dropped
             self._submit(release(running.claim, "its worker is shutting down"))
         for lane in list(self._lanes):
             lane.cancel()
@@ -202,7 +202,7 @@ class Executor:
             self.finished += 1
 
     async def execute(self, claim: Claim, lane: asyncio.Task[Any]) -> Settlement | None:
-        """Run one step of one claim and decide; None when its lease was lost meanwhile."""
+        """Run one step of a claim and return its settlement; None if its lease was lost meanwhile."""
         machine = self._registry.find(claim.action, claim.version)
         settlement = await self._execute(claim, machine, lane)
         if settlement is not None and settlement.error is not None and machine is not None:
@@ -251,7 +251,7 @@ class Executor:
         self._leases.begin(claim)
         running = RunningStep(claim, ctx, step, lane)
         if (zombie := self.running.get(claim.id)) is not None:
-            # Our own lease ran out while the step went on, and we picked the job again.
+            # Our lease expired while the step ran on, and this worker picked the job again.
             zombie.lost = True
             zombie.stop()
         self.running[claim.id] = running
@@ -261,7 +261,7 @@ class Executor:
             else:
                 settlement = await self._traced(self._tracer, claim, machine, step, ctx, running)
             running.over = True
-            while lane.cancelling():  # a step may have swallowed it; the next step must not inherit it
+            while lane.cancelling():  # a step may have caught the cancellation; the next step must not get it
                 lane.uncancel()
             if ctx.step_transaction is not None and ctx.step_transaction.is_open:
                 if settlement.error is None and settlement.verb is not Verb.YIELD and not running.lost:
@@ -273,8 +273,10 @@ class Executor:
         return None if running.lost else settlement
 
     async def _unread(self, claim: Claim) -> Settlement | None:
-        """Load the inbox. If that fails, what to do with the job: a database that is away is no fault of it, but what
-        Postgres refuses to read for it would be refused to every worker.
+        """Load the inbox; if that fails, return the settlement of the job.
+
+        If the database is unavailable the job is released. If Postgres refuses to read the inbox the job is set aside,
+        since every worker would get the same error.
         """
         self._loading[claim.id] = claim
         try:
@@ -289,8 +291,8 @@ class Executor:
         return None
 
     async def _wait_to_be_alone(self, claim: Claim) -> Settlement | None:
-        """Let a suspect begin once nothing runs beside it: if it is what kills its worker, it must not take others
-        down with it, and if it is not, theirs must not be held against it.
+        """Wait until no other step runs: a suspect that kills its worker then takes no other job with it, and is not
+        blamed for another job. Return a settlement if it cannot begin.
         """
         if not self.quarantine.admit(claim):
             return release(claim, "lost again and again, it waits to run alone", _SUSPECT_PAUSE)
@@ -314,7 +316,7 @@ class Executor:
     async def _commit_own(
         self, settlement: Settlement, machine: Machine, ctx: Context[Any]
     ) -> Settlement | None:
-        """Commit with what the step wrote; what Postgres refuses there is the step's own error."""
+        """Commit an outcome in the transaction of its step; an error of that commit is an error of the step."""
         try:
             await self._commit(settlement, ctx.step_transaction)
         except Exception as error:  # noqa: BLE001 (a broken constraint, a connection left in use)
@@ -324,7 +326,7 @@ class Executor:
     async def _traced(
         self, tracer: Any, claim: Claim, machine: Machine, step: Step, ctx: Context[Any], running: RunningStep
     ) -> Settlement:
-        """The same within a span of the trace that the job carries."""
+        """`_attempt` within a span of the job's trace."""
         attributes = {
             "kairos.job.id": claim.id,
             "kairos.action": claim.action,
@@ -364,6 +366,6 @@ class Executor:
         return settlement
 
     def _broken(self, claim: Claim, error: Exception) -> Settlement:
-        """The end of a job whose step cannot begin."""
+        """Return the failure of a job whose step cannot begin."""
         log.warning("step failed", **describe(claim), error=error_text(error))
         return failure(claim, error)

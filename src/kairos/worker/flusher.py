@@ -1,4 +1,4 @@
-"""Commits outcomes: all that arrive while one commit is under way go into the next."""
+"""Commit outcomes: those that arrive during one commit go into the next."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ log = Logger("kairos.worker")
 jobs_log = Logger("kairos.jobs")  # a line for each job, on in `kairos dev` and with --log-level debug
 
 MAX_BATCH = 500
-# A commit without an answer for so long has stalled: claiming more would only hoard it.
+# Seconds after which a commit without an answer has stalled: nothing more is claimed then.
 STALLED_AFTER = 1.0
-# How long the commit of a step's own transaction waits for the row of its job: its writes cannot be kept aside.
+# How long the commit of a step's own transaction waits for the row of its job: it cannot be repeated later.
 _OWN_LOCK_WAIT = "5s"
 _EXECUTING, _RUNNABLE = STORED[JobState.RUNNING], STORED[JobState.PENDING]
 
 
 class Flusher(Loop):
-    """One commit at a time, of everything submitted: no timer, and no wait when there is little.
+    """Commit everything submitted, one commit at a time, without a timer: few outcomes do not wait for more.
 
     Outcomes whose rows another session has locked are set aside as blocked, and tried again apart from the others.
     """
@@ -62,7 +62,7 @@ class Flusher(Loop):
         log_writer: LogWriter | None = None,
         in_doubt: Callable[[], None] = lambda: None,
     ) -> None:
-        """`go_on` gets a claim that a run-ahead keeps; `settled` is told after each commit whether jobs may be due.
+        """`go_on` gets a claim that a run-ahead keeps; `settled` gets after each commit whether jobs may be due.
 
         `in_doubt` is called when the answer to a commit may have been lost.
         """
@@ -97,10 +97,10 @@ class Flusher(Loop):
             self.wake()
 
     def _let_go(self, settlement: Settlement, lines_are_stored: bool) -> None:
-        """Commit an outcome after its log lines. If these were refused, the lease was lost, and so is the outcome.
+        """Commit an outcome after its log lines; if these were refused, the lease was lost, and the outcome is dropped.
 
-        Its token alone would not tell: Postgres forgets a claim in a crash or a failover, and when this worker claims
-        the job again, the new claim has the same token.
+        The token of the lease is not enough: a crash or a failover of Postgres may forget a claim, and when this worker
+        claims the job again, the new claim has the same token.
         """
         self._held.pop(settlement.claim.id, None)
         if not lines_are_stored:
@@ -119,7 +119,7 @@ class Flusher(Loop):
 
     @property
     def stalled(self) -> bool:
-        """Whether Postgres has owed the answer to a commit for longer than a commit takes."""
+        """Whether a commit has been without an answer for longer than a commit takes."""
         return self._commit_began is not None and time.monotonic() - self._commit_began > STALLED_AFTER
 
     @property
@@ -132,12 +132,12 @@ class Flusher(Loop):
         return self._blocked.blocker
 
     async def drained(self) -> None:
-        """Wait until everything submitted is committed or refused; a database that is away is waited for."""
+        """Wait until everything submitted is committed or refused; also during an outage of the database."""
         for turn in count():
             if not (self._busy or self.backlog):
                 break
             if turn % 50 == 0:
-                self.wake()  # also out of a backoff, but not in a storm
+                self.wake()  # ends a backoff, four times a second
                 if self._log_writer is not None:
                     self._log_writer.wake()
             await asyncio.sleep(0.005)
@@ -173,7 +173,7 @@ class Flusher(Loop):
             return
         finally:
             self._commit_began = None
-        # From here on it is never sent again, whatever happens next: the claims of a run-ahead move on.
+        # From here on the batch is never sent again: the claims of a run-ahead change below.
         batch, self._under_way = self._under_way, []
         if done.busy:
             self._blocked.add(done.busy)
@@ -182,7 +182,7 @@ class Flusher(Loop):
         await self._acknowledge(without(batch, left) if left else batch, done.answers)
 
     def _send_singly(self, refused: list[Settlement]) -> None:
-        """Send each alone: what is refused then is that job's error."""
+        """Commit each of them alone: an error then belongs to that job."""
         self._waiting[:0] = refused
         self._singly += len(refused)
 
@@ -193,14 +193,14 @@ class Flusher(Loop):
             await self._acknowledge(settled, done.answers)
 
     def _blocked_job(self) -> int | None:
-        """A job whose outcome, or whose log lines before it, have been blocked for long."""
+        """Return a job whose outcome, or whose log lines before it, have been blocked for long."""
         if (job := self._blocked.job_blocked_for_long()) is not None:
             return job
         job = next(iter(self._held), None)  # the oldest
         return job if job is not None and is_long_ago(self._held[job]) else None
 
     def _take_batch(self) -> None:
-        """As many as fit, but no job twice: of a lease that was lost and picked again, the older goes alone."""
+        """Take as many outcomes as fit, but no job twice: of a lost job that was picked again, the older goes first."""
         size = 1 if self._singly else MAX_BATCH
         self._singly = max(0, self._singly - 1)
         batch = self._waiting[:size]
@@ -209,13 +209,13 @@ class Flusher(Loop):
         self._under_way, self._waiting = by_id(batch), self._waiting[len(batch) :]
 
     def _refused(self, error: BaseException) -> None:
-        """One outcome that Postgres will not take must not keep the others from being committed."""
+        """Handle a refused batch: commit its outcomes one by one, and set aside the job that is refused alone."""
         log.error("a commit was refused", error=str(error), jobs=len(self._under_way))
         batch, self._under_way = self._under_way, []
         if len(batch) > 1:
             self._send_singly(batch)
         elif batch[0].is_verdict:
-            self._leases.drop(batch[0].claim)  # the reaper has the last word
+            self._leases.drop(batch[0].claim)  # the reaper ends the job
         else:
             verdict = set_aside(batch[0].claim, "its outcome cannot be stored", error)
             verdict.is_verdict = True
@@ -250,8 +250,8 @@ class Flusher(Loop):
                 self.stale += 1
                 log.warning("stale commit refused", job=each.claim.id, step=each.claim.step, verb=each.verb)
         if doubtful := sum(each.in_doubt for each in stale):
-            # Most likely the first sending was committed and only its answer was lost. Where that was a
-            # run-ahead, the row is still ours and no lane runs it: the picker gives it back.
+            # Most likely the first try was committed and only its answer was lost. If that was a run-ahead, this worker
+            # still has the lease and no lane runs the job: the picker releases it.
             log.warning("a commit sent again found less to do", jobs=doubtful)
             self._in_doubt()
 
@@ -267,8 +267,8 @@ class Flusher(Loop):
     async def commit_own(self, settlement: Settlement, transaction: StepTransaction) -> None:
         """Commit an outcome together with what its step wrote in `ctx.transaction()`.
 
-        Stale: what the step wrote is undone with it. In doubt (the connection broke while committing): the job
-        is released, which changes nothing if the commit was done.
+        If the outcome is stale, what the step wrote is rolled back. If the connection breaks during the commit, the job
+        is released, which changes nothing if the commit succeeded.
         """
         job = settlement.claim.id
         lines = (
@@ -295,7 +295,7 @@ class Flusher(Loop):
         self, settlement: Settlement, lines: Sequence[Line], answers: list[Row]
     ) -> Steps[Answers]:
         if self._log_writer is not None and lines:
-            # Log lines never wait for a row that another session has; here they must, or the commit ends their lease.
+            # Log lines usually skip a row that another session has locked; here they wait: the commit ends the lease.
             yield lock_query(self._worker, [settlement], _OWN_LOCK_WAIT)
             answers += yield self._log_writer.query(lines)
         return (yield from settle_all(self._worker, [settlement], _OWN_LOCK_WAIT))
@@ -311,7 +311,7 @@ class Flusher(Loop):
         claim.timed_out = ()
         claim.suspect = False
         claim.inbox = tuple(signal for signal in claim.inbox if signal.id not in consumed)
-        claim.inbox_is_whole |= bool(consumed)  # what it took makes room for the rest
+        claim.inbox_is_whole |= bool(consumed)  # the signals taken make room for the others
         claim.steps_ahead += 1
         claim.picked = picked
         claim.due = None
@@ -326,7 +326,7 @@ def _log_successes(batch: list[Settlement], answers: Answers) -> None:
 
 
 def _before_repetition(batch: list[Settlement]) -> list[Settlement]:
-    """The outcomes before the first that is of the same job as another before it."""
+    """Return the outcomes before the first one of a job that occurs twice."""
     seen: set[int] = set()
     for settlement in batch:
         if settlement.claim.id in seen:
@@ -336,6 +336,6 @@ def _before_repetition(batch: list[Settlement]) -> list[Settlement]:
 
 
 def _brings_work(settlement: Settlement) -> bool:
-    """Whether other jobs, or its own after the recheck of its inbox, may be due by this commit."""
+    """Whether this commit may make other jobs due, or its own job by the recheck of its inbox."""
     waited = settlement.verb is Verb.AWAIT or settlement.claim.reply_to is not None
     return waited or bool(settlement.children)

@@ -1,4 +1,4 @@
-"""Claims jobs: queue by queue, as many as the lanes can start soon, and no more."""
+"""Claim due jobs, queue by queue: as many as the lanes start soon, and no more."""
 
 from __future__ import annotations
 
@@ -128,30 +128,30 @@ class Picker(Loop):
 
     @property
     def pace(self) -> Pace:
-        """How fast this worker gets through its jobs."""
+        """How many jobs a second this worker finishes."""
         return self._pace
 
     def failed(self, error: BaseException) -> None:
         self.doubt_claims()
 
     def doubt_claims(self) -> None:
-        """The answer to a pick or a commit may have been lost: jobs leased to this worker that it does not hold
-        are released before the next pick.
+        """Release, before the next pick, jobs that are leased to this worker and that it does not hold: the answer to a
+        pick or a commit may have been lost.
         """
         self._in_doubt = True
 
     def look(self) -> None:
-        """There may be something to pick."""
+        """Pick soon: there may be due jobs."""
         self._look = True
         self.wake()
 
     def settled(self, more: bool) -> None:
-        """A commit made room, and perhaps (`more`) put jobs back into their queues."""
+        """Pick soon if a commit made room that was missing, or (`more`) may have made jobs due."""
         if more or self._full or self.queues_at_limit:
             self.look()
 
     async def tick(self) -> float:
-        """Pick from every queue after a hint; without one, first ask in one statement which have anything."""
+        """Pick from every queue after a hint; without one, first read in one statement which queues have due jobs."""
         if self.stopped:
             return 3600.0
         if self._in_doubt:
@@ -169,7 +169,7 @@ class Picker(Loop):
             queues = self._due(await self.refresh())
         else:
             if time.monotonic() - self._refreshed_at >= self._poll:
-                await self.refresh()  # however busy: a limit set meanwhile must be known
+                await self.refresh()  # to learn of limits that were set meanwhile
             queues = [
                 queue for queue in self._order if queue not in self._seldom or queue in self._seldom_due
             ]
@@ -192,11 +192,11 @@ class Picker(Loop):
         if self._look:
             return 0.0
         if bounds := [each.seconds_left for each in self._bounds.values() if each.seconds_left > 0]:
-            return min(self._wait, *bounds)  # to look when the next job is due costs as much as a whole pick
+            return min(self._wait, *bounds)  # reading the next due time costs as much as a full pick
         return min(self._wait, await self._next_due() if hinted else self._nap)
 
     async def pick(self, queue: str, room: int) -> bool:
-        """Claim up to `room` jobs; answers whether there may be more."""
+        """Claim up to `room` jobs; return whether there may be more."""
         singly = self._singly.get(queue, 0)
         try:
             claims, met = await self._claim(queue, 1 if singly else room)
@@ -210,7 +210,7 @@ class Picker(Loop):
         return met >= (1 if singly else room)
 
     async def _refused(self, queue: str, room: int, error: BaseException) -> bool:
-        """Postgres refuses to pick: for one job at a time it shows at which, and that one is taken out of the line."""
+        """After a refused pick, pick one job at a time; the job at which that is refused is removed from its queue."""
         log.error("a pick was refused", queue=queue, error=str(error))
         if not self._singly.get(queue):
             self._singly[queue] = room
@@ -224,7 +224,7 @@ class Picker(Loop):
         return settlement.verb is not Verb.RELEASE
 
     async def _claim(self, queue: str, room: int) -> tuple[list[Claim], int]:
-        """The jobs claimed, and how many were met: those that wait for their key too."""
+        """Return the claims, and how many rows were found, including those that wait for their key."""
         if queue not in self._limited.queues:
             rows = await self._fetch(queue, room)
             return await self._read(queue, rows), len(rows)
@@ -234,7 +234,7 @@ class Picker(Loop):
         return claims, met
 
     async def pick_in_a_row(self, queue: str, room: int) -> bool:
-        """`pick`, again and again while there is more and room for it."""
+        """`pick` several times, while there are more jobs and room for them; return whether there may be more."""
         if queue in self._limited.queues or self._singly.get(queue):
             return await self.pick(queue, room)
         try:
@@ -245,7 +245,7 @@ class Picker(Loop):
             return await self._refused(queue, room, error)
 
     async def _pick_while_there_is_more(self, queue: str, room: int) -> bool:
-        """Postgres looks for the next jobs while the lanes run the last."""
+        """Send the next pick before the lanes get the claims of the last, so that both run at the same time."""
         rows = await self._fetch(queue, room)
         for _ in range(_IN_A_ROW):
             claims, more = await self._read(queue, rows), len(rows) >= room
@@ -254,7 +254,6 @@ class Picker(Loop):
             if not more or room < _LEAST_BATCH or self.stopped:
                 self._hand_over(claims)
                 return more
-            # Sent before the lanes begin.
             fetching = asyncio.get_running_loop().create_task(self._fetch(queue, room))
             self._hand_over(claims)
             rows = await fetching
@@ -264,8 +263,8 @@ class Picker(Loop):
     def _hand_over(self, claims: list[Claim]) -> None:
         for claim in claims:
             if self._leases.holds(claim):
-                # Postgres forgot the claim of a job that still runs here, in a crash or a failover. The token would
-                # not tell the two apart: given back, the job gets another one with its next claim.
+                # A crash or a failover of Postgres forgot the claim of a job that still runs here. Both claims have the
+                # same token, so the new one is released: the next claim gets another token.
                 self._executor.settle(
                     release(claim, "its worker had already claimed it when Postgres forgot the claim")
                 )
@@ -274,7 +273,7 @@ class Picker(Loop):
             self._executor.add(claim)
 
     async def _fetch(self, queue: str, room: int) -> Sequence[Row]:
-        """The rows of one pick of a queue without limits."""
+        """Return the rows of one pick from a queue without limits."""
         bounds = self._bounds.get(queue)
         if bounds is not None and bounds.seconds_left > 0 and self._known.avoided(queue) is None:
             limits = (bounds.priorities, bounds.since)
@@ -298,7 +297,7 @@ class Picker(Loop):
         return rows
 
     async def _read(self, queue: str, rows: Sequence[Row]) -> list[Claim]:
-        """The claims of a pick, with those of its candidates that get their key."""
+        """Return the claims of a pick, with those of its candidates that get their key."""
         claims = list(read_claims(queue, rows))
         if len(claims) < len(rows) and (candidates := self._known.candidates(queue, rows)):
             claims += await self._keyed.pick(queue, candidates)
@@ -326,7 +325,7 @@ class Picker(Loop):
         self._refreshed_at = time.monotonic()
         self._limited.queues = {row["name"] for row in rows if row["limited"]}
         self._keyed.rated_queues = {row["name"] for row in rows if row["key_limited"]}
-        # Kept until it is picked from: the next hint may come before the next look.
+        # Kept until the queue is picked from: the next hint may come before the next refresh.
         self._seldom_due = self._seldom.intersection(_names_due(rows))
         return rows
 
@@ -349,7 +348,7 @@ class Picker(Loop):
         wait = min([self._poll, *waits])
         if wait > 0 or self._met:
             self._met_none = 0
-        # What is due now and was not picked waits for its key, a limit or another session: a short pause, no spin.
+        # A due job that was not picked waits for its key, a limit or another session: pause instead of spinning.
         return max(wait, min(self._poll, _SHORT_PAUSE * 2.0 ** min(self._met_none, 10)))
 
     async def _release_unheld(self) -> None:
