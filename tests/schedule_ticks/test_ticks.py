@@ -68,6 +68,27 @@ async def test_a_ticker_that_takes_long_leaves_the_other_schedules_to_the_next_t
     assert len(await app.jobs()) == 3
 
 
+async def test_a_schedule_whose_ticks_postgres_refuses_does_not_stop_the_others(app):
+    for name in ("a", "refused", "z"):
+        await app.schedules.add(name, "every minute", app.report.call())
+    refuse = "begin if new.schedule = 'refused' then raise data_corrupted; end if; return new; end"
+    async with app.store.connection() as connection:
+        await connection.execute(
+            f"create function public.refuse() returns trigger language plpgsql as $$ {refuse} $$;"
+            "create trigger refuse before insert on kairos.gen_durable for each row execute function public.refuse()"
+        )
+    await app.clock.freeze(NOON + timedelta(minutes=1))
+    await fire_all(app)
+    assert [await outcome(app, name) for name in ("a", "refused", "z")] == [(1, 0), (0, 0), (1, 0)]
+    assert (await app.schedules.get("refused")).paused_at is None
+    async with app.store.connection() as connection:
+        await connection.execute("drop function public.refuse() cascade")
+    await fire_all(
+        app
+    )  # another worker does not know of the refusal; the first one tries again after a minute
+    assert await outcome(app, "refused") == (1, 0)
+
+
 @pytest.mark.parametrize(("catch_up", "fired"), [("none", 1), ("last", 1), ("all", 3)])
 async def test_catch_up_says_what_becomes_of_missed_ticks(app, catch_up, fired):
     await add(app, "every hour", catch_up=catch_up, catch_up_within="1h30m")

@@ -23,6 +23,7 @@ from kairos.schedule.plan.stored import VERSION
 from kairos.schedule.tick_policy import Decision, TickPolicy, decide
 from kairos.store.array_literals import instants, microseconds, plain, texts
 from kairos.store.async_store import AsyncStore, Connection
+from kairos.store.driver_errors import PASSING, REFUSED
 from kairos.store.query import Notify, Query, Row
 from kairos.worker.commit import open_keys
 
@@ -34,6 +35,8 @@ BATCH = 500
 # hundreds of schedules missed in a night would take longer than the timeout of a transaction, again and again.
 MAX_TICKS = 1000
 MAX_SECONDS = 0.25
+# Seconds after which a schedule whose ticks Postgres refused is tried again.
+LEFT_ALONE = 60.0
 # find_schedule_problems.sql knows this text.
 UNREADABLE = "its sentence cannot be read"
 _LONGEST_REASON = 500
@@ -66,6 +69,9 @@ class Ticker:
         self._found_none = found_none
         self._calendars = store.settings.holidays
         self._planned = False
+        self._locked: list[str] = []
+        # Schedules whose ticks Postgres refused, and until when they are left alone.
+        self._refused: dict[str, float] = {}
 
         @lru_cache(maxsize=20_000)
         def read_plan(document: str) -> Plan:
@@ -78,9 +84,36 @@ class Ticker:
         if not self._planned:
             await self._store_missing_plans()
             self._planned = True
+        self._refused = {name: until for name, until in self._refused.items() if time.monotonic() < until}
+        try:
+            return await self._fire(BATCH)
+        except PASSING:
+            raise
+        except REFUSED:
+            return await self._fire_singly()
+
+    async def _fire_singly(self) -> bool:
+        """Fire one schedule at a time: what Postgres refuses then is the error of that one, and the others go on."""
+        for _ in range(BATCH):
+            try:
+                if not await self._fire(1):
+                    return False
+            except PASSING:
+                raise
+            except REFUSED as error:
+                (name,) = self._locked
+                self._refused[name] = time.monotonic() + LEFT_ALONE
+                log.error("the ticks of a schedule are refused", schedule=name, error=str(error))
+        return True
+
+    async def _fire(self, most: int) -> bool:
+        self._locked = []
         async with self._store.transaction() as connection:
-            rows = await self._store.on(connection, Query("lock_due_schedules", (BATCH, VERSION)))
-            if not rows:
+            rows = await self._store.on(
+                connection, Query("lock_due_schedules", (most, VERSION, list(self._refused)))
+            )
+            self._locked = [row["name"] for row in rows]
+            if not rows and not self._refused:
                 self._found_none()
             batch, left = await self._decide_portion(connection, rows)
             stopped = await self._cancel_live(connection, batch)
@@ -90,7 +123,7 @@ class Ticker:
         for (schedule, reason), number in skipped.items():
             log.warning("ticks were skipped", schedule=schedule, ticks=number, reason=reason)
         await self._notify(fired, stopped)
-        return left or len(rows) == BATCH or any(len(ticks.decisions) == MAX_TICKS for ticks in batch)
+        return left or len(rows) == most or any(len(ticks.decisions) == MAX_TICKS for ticks in batch)
 
     async def _decide_portion(
         self, connection: Connection, rows: Sequence[Row]

@@ -1,6 +1,7 @@
 -- lock_due_schedules: locks the schedules whose next tick is due, for this transaction, and returns them with their
 -- live jobs.
--- $2 is the newest plan format that the caller reads: a schedule with a newer one is left to newer workers.
+-- $2 is the newest plan format that the caller reads: a schedule with a newer one is left to newer workers. $3 are names to
+-- leave alone.
 -- `orphaned`: code declared the schedule, no live worker declares it any more, and a live worker that started later does
 -- not: one of the same named app that declares others, or of a next version of the program that declared it. A worker
 -- without a row in declarations runs an older release and may.
@@ -28,6 +29,7 @@ select s.name, s.generation, s.sentence, s.tz, s.overlap, s.catch_up, s.catch_up
     ) as orphaned
 from kairos.schedules s
 where s.paused_at is null and s.next_tick_at is not null and s.next_tick_at <= kairos.now()
+  and s.name <> all ($3::text[])
   and (s.plan is null or s.plan_generation <> s.generation or (s.plan ->> 'version')::int <= $2::int)
 order by s.next_tick_at, s.name
 limit $1::int
