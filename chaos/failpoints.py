@@ -19,6 +19,9 @@ TRANSACTIONS = {
     "freeze in a keyed pick": "after try_lock_keys",
     "freeze in a limited pick": "after lock_queue",
     "freeze in a commit": "after park_jobs",
+    "freeze while keys are opened": "after wait_for_key_locks",
+    "freeze in a reap": "after reap_jobs",
+    "freeze while ticks fire": "after fire_ticks",
     "freeze in a step's transaction": "inside ctx.transaction",
 }
 
