@@ -16,21 +16,22 @@ ENDED = "ended the session of a frozen worker"
 
 async def test_a_worker_frozen_with_the_lock_of_a_limited_queue_does_not_stop_the_queue(crew, app):
     await app.limit("default", concurrency=5)
-    victim = await crew.ready(lease=2)
+    victim = await crew.ready()
     crew.arm_freeze("after lock_queue")
     job = await app.action("sleep").enqueue(seconds=0)
     await crew.frozen(victim)
-    heir = await crew.ready(lease=2)
+    heir = await crew.ready()
     assert (await ended(app, job.id)).output == 0
     assert crew.events("end", job=job.id, pid=heir.pid)
+    assert ENDED in crew.log  # and Postgres did not end it, which takes five seconds
 
 
 async def test_a_worker_frozen_with_the_lock_of_a_key_does_not_stop_the_key(crew, app):
-    victim = await crew.ready(lease=2)
+    victim = await crew.ready()
     crew.arm_freeze("after try_lock_keys")
     job = await app.action("sleep").options(key="k").enqueue(seconds=0)
     await crew.frozen(victim)
-    heir = await crew.ready(lease=2)
+    heir = await crew.ready()
     # Those that free the key wait for the lock too: their commits must not.
     for _ in range(2):
         assert (
@@ -38,6 +39,7 @@ async def test_a_worker_frozen_with_the_lock_of_a_key_does_not_stop_the_key(crew
         ).output == 0
     assert (await ended(app, job.id)).output == 0
     assert crew.events("end", job=job.id, pid=heir.pid)
+    assert ENDED in crew.log
 
 
 async def test_a_worker_frozen_while_it_opens_a_key_does_not_stop_the_key(crew, app):
