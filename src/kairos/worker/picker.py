@@ -174,6 +174,7 @@ class Picker(Loop):
                 queue for queue in self._order if queue not in self._seldom or queue in self._seldom_due
             ]
         self._seldom_due = frozenset()
+        was_due = False
         for queue in queues:
             room = self._room(queue)
             if room <= 0:
@@ -184,7 +185,11 @@ class Picker(Loop):
                 self._look = True
                 self._order.remove(queue)  # the others have their turn first
                 self._order.append(queue)
-        if not hinted and queues and not self._met and not self._full and not self.queues_at_limit:
+            elif not hinted and queue not in self.queues_at_limit:
+                was_due = True
+        if self._met:
+            self._met_none = 0
+        elif was_due:
             self._frozen.met_lock()  # other sessions have locked what is due
             self._met_none += 1
         if (again := await self._frozen.end(busy=self._met > 0)) is not None:
@@ -346,7 +351,7 @@ class Picker(Loop):
             and row["name"] not in self.queues_at_limit
         ]
         wait = min([self._poll, *waits])
-        if wait > 0 or self._met:
+        if wait > 0:
             self._met_none = 0
         # A due job that was not picked waits for its key, a limit or another session: pause instead of spinning.
         return max(wait, min(self._poll, _SHORT_PAUSE * 2.0 ** min(self._met_none, 10)))
