@@ -144,6 +144,7 @@ async def test_a_result_that_its_annotation_does_not_allow_fails_the_job(
     [
         (float, 1),
         (int, 2.0),
+        (int, True),
         (User, {"name": "Ann", "born": "2000-01-01"}),
         (tuple[int, str], (1, "a")),
         (datetime, "2030-01-02T03:04:05Z"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -122,6 +123,13 @@ async def test_annotated_arguments_arrive_as_they_were(app: Kairos) -> None:
     await typed.enqueue(*given[:4], Admin(name="Ann"), given[5])
     await drain(app)
     assert got == [given, given]
+
+
+def test_an_argument_that_is_any_sequence_may_be_a_tuple_and_arrives_as_a_list(app: Kairos) -> None:
+    @app.job
+    def add(numbers: Sequence[int]) -> None: ...
+
+    assert add.call((1, 2)).state == '{"numbers":[1,2]}'
 
 
 def test_what_cannot_be_written_is_told_what_to_pass_instead(app: Kairos, plain: Any) -> None:

@@ -134,15 +134,15 @@ class Machine:
                 raise BadValue(f"{refusal.message[:-1]}: {hint}, or return JSON.", field="result") from None
             return _encode(self.result, result, "result", f"The result of {self.name!r}")
         if self.result is not None:
-            self._check_result(text)
+            self._check_result(self.result, text)
         return text
 
-    def _check_result(self, text: str) -> None:
+    def _check_result(self, kind: TypeAdapter[Any], text: str) -> None:
         """Refuse JSON that `load_result` could not read as what the function is annotated to return."""
         from pydantic import ValidationError
 
         try:
-            self.result.validate_json(text)  # type: ignore[union-attr]
+            kind.validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
             where = "".join(f"[{part!r}]" for part in first["loc"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_origin
 
 from kairos.errors import BadArguments, BadValue
 from kairos.json_codec import shortened
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Where a value stands in the arguments, as given, as it would arrive.
 _Change = tuple[str, Any, Any]
+_SEQUENCES = (Sequence, Collection, Iterable)
 
 
 def refuse_changed(action: str, adapter: TypeAdapter[Any], state: Any, text: str) -> None:
@@ -28,7 +29,15 @@ def refuse_changed(action: str, adapter: TypeAdapter[Any], state: Any, text: str
             f"{action}: argument {path!r} cannot be read back from its own JSON: {first['msg']}.", field=path
         ) from error
     for path, given, arrives in _changes("", state, stored):
+        if isinstance(given, tuple) and list(given) == arrives and _says_sequence(state, path):
+            continue
         raise BadArguments(f"{action}: argument {path!r} {_why(given, arrives)}", field=path)
+
+
+def _says_sequence(state: Any, path: str) -> bool:
+    """Whether the argument at a path is annotated as something that a list is as well as a tuple."""
+    field = getattr(type(state), "__pydantic_fields__", {}).get(path)
+    return field is not None and (get_origin(field.annotation) or field.annotation) in _SEQUENCES
 
 
 def refuse_unwritable(action: str, state: Any) -> None:
