@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -162,3 +163,16 @@ async def test_json_that_reads_as_the_annotation_is_a_result(app: Kairos, kind: 
     job = await app.job(give).enqueue()
     await drain(app)
     assert (await app.get(job.id)).state == "success"
+
+
+async def test_a_result_of_another_type_than_its_annotation_says_is_not_quoted(app: Kairos) -> None:
+    @app.job
+    async def find() -> str:
+        return Path("/secret")  # type: ignore[return-value]
+
+    job = await find.enqueue()
+    await drain(app)
+    kind = type(Path()).__name__
+    assert (await app.get(job.id)).error == (
+        f"BadValue: The result of 'find' has the type {kind}, and that or a part of it does not fit the annotation."
+    )

@@ -149,6 +149,12 @@ def test_what_cannot_be_written_is_told_what_to_pass_instead(app: Kairos, plain:
     assert keep.call(b"text").state == '{"content":"text"}'
 
 
+def test_a_value_that_contains_itself_is_refused(plain: Any) -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    assert "Circular reference" in refused(plain, endless)
+
+
 def test_an_argument_whose_json_loses_its_value_is_refused(app: Kairos) -> None:
     @app.job
     def sign_in(password: SecretStr) -> None: ...

@@ -260,6 +260,12 @@ def _encode(
     try:
         found = adapter.dump_python(value, mode="json", exclude=exclude, warnings="error")
     except ValueError as error:  # Pydantic's error, a value that contains itself, bytes that are not text
+        if "serializer warnings" in str(error):  # it quotes the value, which may be a secret
+            kind = type(value).__name__
+            raise BadValue(
+                f"{what} has the type {kind}, and that or a part of it does not fit the annotation.",
+                field=field,
+            ) from error
         raise BadValue(f"{what} cannot be written as JSON: {error}.", field=field) from error
     text = json_codec.dumps(found, field)
     if "null" in text:

@@ -42,7 +42,11 @@ def _says_sequence(state: Any, path: str) -> bool:
 
 def refuse_unwritable(action: str, state: Any) -> None:
     """Raise `BadValue` for the first argument that cannot be written as JSON at all, if there is one."""
-    for path, value in _unwritable("", state):
+    try:
+        found = list(_unwritable("", state))
+    except RecursionError:  # a value that contains itself, which Pydantic's own error says
+        return
+    for path, value in found:
         raise BadValue(f"{action}: argument {path!r} {_why_not(value)}", field=path)
 
 
