@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 from tests.worker.world import ended, fetch
 
 from kairos import Kairos, SyncKairos, step
-from kairos.errors import BadArguments, BadDefinition, JobFailed
+from kairos.errors import BadArguments, BadDefinition, BadValue, JobFailed
 from kairos.serializers import job as document
 from kairos.testing import drain
 
@@ -155,3 +155,27 @@ def test_what_could_never_run_is_refused_where_it_is_written(app: Kairos, action
         actions.load.then(keyed)
     with pytest.raises(BadDefinition, match="'notify' has a unique key, and a link of a chain cannot"):
         actions.load.then(actions.notify.options(unique="a"))
+
+
+async def test_what_a_link_is_given_ahead_must_survive_json_as_other_arguments_do(app: Kairos) -> None:
+    @app.job
+    async def first() -> int:
+        return 1
+
+    @app.job
+    async def untyped(n: int, at=None) -> None:  # type: ignore[no-untyped-def]
+        ...
+
+    @app.job
+    async def typed(n: int, at: datetime | None = None, pair: tuple[int, int] = (0, 0)) -> None: ...
+
+    at = datetime(2030, 1, 2, tzinfo=UTC)
+    assert first.then(typed, at=at, pair=(1, 2)).call()
+    with pytest.raises(
+        BadArguments, match=r"^untyped: argument 'at' has the type datetime, which JSON would turn"
+    ):
+        first.then(untyped, at=at)
+    with pytest.raises(BadArguments, match=r"argument 'at\.x\[0\]' has the type tuple"):
+        first.then(untyped, at={"x": [(1,)]})
+    with pytest.raises(BadValue, match="argument 'at' has the type object, which JSON cannot hold"):
+        first.then(untyped, at=object())

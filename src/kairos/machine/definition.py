@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -62,9 +62,16 @@ class Machine:
     takes_context: bool = True
     search: tuple[str, ...] = ()  # arguments that jobs are found by
     keep_states: bool = False  # store the state after each step in the history
-    arguments: frozenset[str] = frozenset()  # the names that a function takes
+    types: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of the arguments that a function takes, by their names
     exact: bool = False  # a validated state has exactly the types that are declared
     result: TypeAdapter[Any] | None = None  # of what it returns, if that is annotated
+
+    @property
+    def arguments(self) -> Collection[str]:
+        """The names of the arguments that a function takes."""
+        return self.types.keys()
 
     def __post_init__(self) -> None:
         check_name(self.name, "name")
@@ -96,7 +103,7 @@ class Machine:
 
     def partial_state(self, values: Mapping[str, Any], *, lacks: str | None) -> dict[str, Any]:
         """Validate the arguments of a call that still lacks one, and return them as JSON values."""
-        from pydantic import ValidationError
+        from pydantic import TypeAdapter, ValidationError
         from pydantic_core import to_jsonable_python
 
         try:
@@ -104,7 +111,15 @@ class Machine:
         except ValidationError as error:
             if others := [each for each in error.errors() if each["loc"][:1] != (lacks,)]:
                 raise BadArguments(_why(self, others), field=_field(others)) from error
-        return json_codec.loads(json_codec.dumps(to_jsonable_python(dict(values)), "input"))  # type: ignore[no-any-return]
+        refuse_unwritable(self.name, dict(values))
+        text = json_codec.dumps(to_jsonable_python(dict(values)), "input")
+        stored: dict[str, Any] = json_codec.loads(text)
+        for name, value in values.items():
+            kind = TypeAdapter(self.types.get(name, Any))
+            refuse_changed(
+                self.name, kind, kind.validate_python(value), json_codec.dumps(stored[name]), at=name
+            )
+        return stored
 
     def dump(self, state: Any, *, exclude: set[str] | None = None, is_exact: bool = False) -> str:
         """Encode a state as JSON text with the machine's own type and the strict codec; values that are known to have
@@ -172,7 +187,7 @@ class Machine:
         """Return the stored arguments that this version of the code does not take."""
         if not self.plain:
             return []
-        return sorted(set(json.loads(text)) - self.arguments)
+        return sorted(set(json.loads(text)).difference(self.types))
 
     def load(self, text: str) -> Any:
         return self.state.validate_json(text)

@@ -131,7 +131,7 @@ def read_function(
         run_ahead=False,
         plain=True,
         takes_context=takes_context,
-        arguments=frozenset(fields),
+        types={name: annotation for name, (annotation, _) in fields.items()},
         exact=_is_exact_model(state),
         result=_result_type(function),
     )

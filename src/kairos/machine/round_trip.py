@@ -16,19 +16,22 @@ _Change = tuple[str, Any, Any]
 _SEQUENCES = (Sequence, Collection, Iterable)
 
 
-def refuse_changed(action: str, adapter: TypeAdapter[Any], state: Any, text: str) -> None:
-    """Raise `BadArguments` for the first argument that comes back from its JSON text as another value."""
+def refuse_changed(action: str, adapter: TypeAdapter[Any], state: Any, text: str, *, at: str = "") -> None:
+    """Raise `BadArguments` for the first argument that comes back from its JSON text as another value.
+
+    `state` holds all arguments, or is the one whose name is `at`.
+    """
     from pydantic import ValidationError
 
     try:
         stored = adapter.validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
+        path = ".".join(str(part) for part in (*([at] if at else []), *first["loc"]))
         raise BadArguments(
             f"{action}: argument {path!r} cannot be read back from its own JSON: {first['msg']}.", field=path
         ) from error
-    for path, given, arrives in _changes("", state, stored):
+    for path, given, arrives in _changes(at, state, stored):
         if isinstance(given, tuple) and list(given) == arrives and _says_sequence(state, path):
             continue
         raise BadArguments(f"{action}: argument {path!r} {_why(given, arrives)}", field=path)
