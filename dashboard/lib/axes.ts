@@ -36,12 +36,6 @@ export function countAxis(highest: number): Axis {
   return axis(highest, step, (value) => value.toLocaleString("en-GB"));
 }
 
-/** An axis of shares, from 0 to 1. */
-export function shareAxis(highest: number): Axis {
-  const step = [0.01, 0.02, 0.05, 0.1, 0.25].find((each) => each * MOST >= highest) ?? 0.25;
-  return axis(highest, step, (value) => `${Math.round(value * 100)}%`);
-}
-
 /** A length of time without rounding: 100 s are "1 min 40 s", 1500 ms are "1.5 s". */
 export function exactSpan(ms: number): string {
   if (ms === 0) return "0";

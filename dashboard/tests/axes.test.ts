@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countAxis, exactSpan, shareAxis, timeAxis } from "@/lib/axes";
+import { countAxis, exactSpan, timeAxis } from "@/lib/axes";
 
 const labels = (axis: { ticks: { label: string }[] }) => axis.ticks.map((tick) => tick.label);
 
@@ -23,10 +23,6 @@ test("nothing yet has an axis all the same", () => {
 test("counts are marked by whole numbers", () => {
   expect(labels(countAxis(3))).toEqual(["0", "1", "2", "3"]);
   expect(labels(countAxis(1700))).toEqual(["0", "500", "1,000", "1,500", "2,000"]);
-});
-
-test("shares end at the next round part", () => {
-  expect(labels(shareAxis(0.03))).toEqual(["0%", "1%", "2%", "3%"]);
 });
 
 test("a length of time is said without rounding", () => {

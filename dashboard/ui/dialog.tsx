@@ -61,7 +61,8 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
 
 export function DialogActions({ children, error }: { children: React.ReactNode; error?: Error | null }) {
   return (
-    <div className="mt-6">
+    // Stays in sight while a long form is scrolled.
+    <div className="sticky bottom-0 -mx-4 mt-6 -mb-4 border-t bg-panel px-4 py-3">
       {error && (
         <p role="alert" className="tone tone-red mb-3 text-13 break-words">
           {error.message}

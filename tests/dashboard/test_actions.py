@@ -138,7 +138,7 @@ def test_a_queue_is_paused_limited_and_resumed(look: Look, site: Site) -> None:
     row.get_by_role("button", name="Resume").click()
     expect(row).not_to_contain_text("paused")
     row.get_by_role("button", name="Limits of limited").click()
-    page.get_by_label("At a time", exact=True).fill("3")
+    page.get_by_label("Running at a time", exact=True).fill("3")
     page.get_by_role("button", name="Save").click()
     expect(row).to_contain_text("3 at a time")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import expect
@@ -34,6 +36,16 @@ def test_a_job_is_not_due_after_it_started(look: Look, flaky: int) -> None:
     page = look(f"/job/?id={flaky}")
     expect(fact(page, "Started")).to_be_visible()
     expect(fact(page, "Due")).to_have_count(0)
+
+
+def test_when_a_job_ran_is_told_by_the_clock_too(look: Look, site: Site, flaky: int) -> None:
+    page = look(f"/job/?id={flaky}", timezone_id="Asia/Tokyo")
+    for name in ("Accepted", "Started", "Ended"):
+        expect(fact(page, name)).to_contain_text(re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"))
+    ended = datetime.fromisoformat(site.job(flaky)["completedAt"]).astimezone(ZoneInfo("Asia/Tokyo"))
+    expect(fact(page, "Ended")).to_contain_text(f"{ended:%Y-%m-%d %H:%M:%S}")
+    page.get_by_role("button", name="Show times in UTC").click()
+    expect(fact(page, "Ended")).to_contain_text(f"{ended.astimezone(UTC):%Y-%m-%d %H:%M:%S}")
 
 
 def test_a_tab_is_called_after_its_job(look: Look, flaky: int) -> None:

@@ -207,3 +207,66 @@ def test_a_schedule_shows_its_ticks_in_the_zone_that_its_text_names(
     expect(page.get_by_role("columnheader", name="UTC")).to_have_count(0)
     ticks = page.locator("section", has_text="Next ticks").last.locator("tbody tr")
     expect(ticks.first.locator("td").nth(1)).to_contain_text("09:00:00")
+
+
+SHEETS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "views": ("/jobs/?state=failed", lambda page: page.get_by_role("button", name="Views").click()),
+    "copy": ("/job/?id={job}", lambda page: page.get_by_role("button", name="Copy as").click()),
+    "again": (
+        "/job/?id={job}",
+        lambda page: page.get_by_role("button", name="Run again with changes").click(),
+    ),
+    "bulk": ("/jobs/?state=failed", lambda page: page.get_by_role("button", name="Bulk actions").click()),
+    "filters": ("/jobs/", lambda page: page.get_by_role("button", name="More filters").click()),
+    "palette": ("/", lambda page: page.keyboard.press("Control+k")),
+    "help": ("/", lambda page: page.keyboard.press("?")),
+    "limits": ("/queues/", lambda page: page.get_by_role("button", name="Limits of default").click()),
+    "schedule": (
+        "/schedules/?new=",
+        lambda page: page.get_by_label("When").fill("every weekday at 9am in London"),
+    ),
+    "key": ("/settings/", lambda page: page.get_by_role("button", name="New key").click()),
+}
+
+
+@pytest.mark.parametrize("width", [360, 1024])
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_what_opens_above_a_page_is_accessible(
+    look: Look, filled: dict[str, Any], sheet: str, width: int
+) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: run npm ci in dashboard/")
+    path, open_sheet = SHEETS[sheet]
+    page = look(path.format(**filled), viewport={"width": width, "height": 740}, timezone_id="Asia/Tokyo")
+    page.wait_for_function("() => document.documentElement.dataset.pages === 'ready'")
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+    open_sheet(page)
+    if sheet == "schedule":
+        expect(page.get_by_test_id("sentence")).to_be_visible()
+    elif sheet != "filters":
+        expect(page.locator("[role=dialog], [role=menu]")).to_be_visible()
+    page.evaluate(f"() => {{ {AXE.read_text()} }}")
+    assert page.evaluate(SERIOUS, {})["serious"] == []
+
+
+@pytest.mark.parametrize("width", [360, 640, 1024, 1280])
+@pytest.mark.parametrize(
+    "path", ["/jobs/", "/queues/", "/schedules/", "/machines/", "/workers/", "/settings/"]
+)
+def test_no_table_is_wider_than_its_page_and_no_heading_runs_into_the_next(
+    look: Look, filled: dict[str, Any], path: str, width: int
+) -> None:
+    page = look(path, viewport={"width": width, "height": 740})
+    expect(page.locator("tbody tr").first).to_be_visible()
+    expect(page.get_by_role("status", name="Loading")).to_have_count(0)
+    wide = "table => table.offsetWidth - table.closest('section, .panel').clientWidth"
+    assert page.locator("table").first.evaluate(wide) <= 0
+    cut = "heads => heads.filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent)"
+    assert width < 640 or page.locator("thead th").evaluate_all(cut) == []
+
+
+def test_the_button_that_sends_a_long_form_stays_in_sight(look: Look, filled: dict[str, Any]) -> None:
+    page = look(f"/job/?id={filled['job']}", viewport={"width": 1024, "height": 600})
+    page.get_by_role("button", name="Run again with changes").click()
+    send = page.get_by_role("dialog").get_by_role("button", name="Enqueue", exact=True)
+    expect(send).to_be_in_viewport(ratio=1)

@@ -16,14 +16,14 @@ export function CopyMenu({ job }: { job: Job }) {
   const request = {
     action: job.action,
     input: withoutHidden(job.input, machine),
-    options: asOptions(optionsOf(job)),
+    options: asOptions(optionsOf(job, machine)),
   };
   const copy = (name: string, write: typeof asCurl) => async () => {
     await navigator.clipboard.writeText(write(window.location.origin + base(), request));
     say(`Copied as ${name}. It reads the key from KAIROS_KEY.`);
   };
   return (
-    <Menu.Root>
+    <Menu.Root modal={false}>
       <Menu.Trigger className="button">
         <Icon name="copy" size={14} />
         Copy as

@@ -5,7 +5,7 @@ import { jobHref, jobsHref, queueHref, scheduleHref } from "@/lib/address";
 import type { Change, Job } from "@/lib/documents";
 import { plural } from "@/lib/format";
 import { INITIAL } from "@/lib/lifecycle.gen";
-import { now, span, useSecond } from "@/lib/time";
+import { local, now, span, useSecond, useZone } from "@/lib/time";
 import { visible, visibleLine } from "@/lib/visible";
 import { Link } from "@/ui/link";
 import { Facts } from "@/ui/panel";
@@ -41,11 +41,11 @@ export function JobFacts({ job, history, family }: Props) {
     !!job.key && ["Key", <To key="key" href={jobsHref({ key: job.key })} name={job.key} />],
     !!job.unique && ["Unique", <code key="unique">{visible(job.unique)}</code>],
     job.tags.length > 0 && ["Tags", <Tags key="tags" tags={job.tags} />],
-    ["Accepted", <Time key="at" at={job.createdAt} />],
+    ["Accepted", <At key="at" at={job.createdAt} />],
     // After the first start, `runAt` is the due time of the next attempt, not the one that the job started at.
-    waits && [job.startedAt ? "Next attempt" : "Due", <Time key="at" at={job.runAt} />],
-    !!job.startedAt && ["Started", <Time key="at" at={job.startedAt} />],
-    !!job.completedAt && ["Ended", <Time key="at" at={job.completedAt} />],
+    waits && [job.startedAt ? "Next attempt" : "Due", <At key="at" at={job.runAt} />],
+    !!job.startedAt && ["Started", <At key="at" at={job.startedAt} />],
+    !!job.completedAt && ["Ended", <At key="at" at={job.completedAt} />],
     !!job.startedAt && ["Ran for", <Ran key="ran" job={job} history={history} />],
     !!job.startedAt &&
       !!job.completedAt && ["Start to end", <Took key="took" from={job.startedAt} to={job.completedAt} />],
@@ -94,6 +94,17 @@ export function JobFacts({ job, history, family }: Props) {
     ],
   ];
   return <Facts rows={rows.filter((row): row is Row => !!row)} />;
+}
+
+/** How long ago it was, and when by the clock. */
+function At({ at }: { at: string }) {
+  useZone(); // the clock follows the choice of the zone at once
+  return (
+    <span className="flex flex-wrap items-baseline gap-x-2">
+      <Time at={at} />
+      <span className="text-12 text-muted">{local(at).replace("T", " ")}</span>
+    </span>
+  );
 }
 
 /** How long anything of it ran: neither waiting for signals nor backing off counts. */

@@ -23,10 +23,10 @@ export const OPTION_FIELDS = [
   ["retry", "Attempts", "how many in all, instead of the action’s own"],
 ] as const;
 
-/** The options that another job was enqueued with. */
-export const optionsOf = (job: Job): Options => ({
+/** The options that another job was enqueued with; the queue of its machine needs not be named. */
+export const optionsOf = (job: Job, machine: Machine | undefined): Options => ({
   ...NO_OPTIONS,
-  queue: job.queue,
+  queue: job.queue === machine?.queue ? "" : job.queue,
   priority: job.priority ? String(job.priority) : "",
   key: job.key ?? "",
   unique: job.unique ?? "",

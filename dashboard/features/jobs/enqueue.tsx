@@ -51,7 +51,8 @@ function EnqueueForm({ machines, action, like, onClose }: Props & { machines: Ma
     like ? writtenOf(withoutHidden(like.input, machine), machine.input) : EMPTY,
   );
   const [when, setWhen] = useState("");
-  const [more, setMore] = useState(like ? optionsOf(like) : NO_OPTIONS);
+  const [more, setMore] = useState(like ? optionsOf(like, machine) : NO_OPTIONS);
+  const [hasOptions] = useState(Object.values(more).some(Boolean));
   const [tried, setTried] = useState(false);
   const { value, wrong } = inputOf(machine.input, written);
   const options = { ...(when.trim() ? { when: when.trim() } : {}), ...asOptions(more) };
@@ -115,7 +116,7 @@ function EnqueueForm({ machines, action, like, onClose }: Props & { machines: Ma
         wrong={{ ...(tried ? wrong : {}), ...refusals }}
       />
       <WhenField name="When" value={when} onChange={setWhen} optional />
-      <details open={!!like || Object.keys(more).some((each) => refusals[each]) || undefined}>
+      <details open={hasOptions || Object.keys(more).some((each) => refusals[each]) || undefined}>
         <summary className="w-fit text-13 text-muted">More options</summary>
         <div className="mt-3 grid gap-4 sm:grid-cols-2">
           {OPTION_FIELDS.map(([field, label, hint]) => (

@@ -28,7 +28,7 @@ export function SavedViews() {
   const open = (view: View) => go(`/jobs/?${view.search}`);
   return (
     <>
-      <Menu.Root>
+      <Menu.Root modal={false}>
         <Menu.Trigger className="button">
           Views
           <Icon name="down" size={14} />

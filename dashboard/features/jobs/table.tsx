@@ -43,10 +43,10 @@ export function JobTable({ rows, selection, onCursor }: Props) {
         <col className="w-30" />
         <col className="w-24" />
         <col />
-        <col className="w-[10%]" />
-        <col className="w-[15%]" />
-        <col className="w-30" />
-        <col className="w-34" />
+        <col className="w-[10%] sm:max-xl:hidden" />
+        <col className="w-[15%] sm:max-xl:w-[20%] sm:max-md:hidden" />
+        <col className="w-30 sm:max-xl:w-26" />
+        <col className="w-34 sm:max-xl:w-28" />
       </colgroup>
       <thead>
         <tr>
@@ -65,8 +65,12 @@ export function JobTable({ rows, selection, onCursor }: Props) {
             Job
           </th>
           <th scope="col">Action and arguments</th>
-          <th scope="col">Queue</th>
-          <th scope="col">Key and tags</th>
+          <th scope="col" className="sm:max-xl:hidden">
+            Queue
+          </th>
+          <th scope="col" className="sm:max-md:hidden">
+            Key and tags
+          </th>
           <th
             scope="col"
             className="number"
@@ -110,10 +114,10 @@ export function JobTable({ rows, selection, onCursor }: Props) {
             <td className="whole">
               <Action job={job} showStep={hasSteps(job.action)} />
             </td>
-            <td className="truncate text-muted" title={visibleLine(job.queue)}>
+            <td className="truncate text-muted sm:max-xl:hidden" title={visibleLine(job.queue)}>
               {visibleLine(job.queue)}
             </td>
-            <td className="text-muted">
+            <td className="text-muted sm:max-md:hidden">
               <Marks job={job} />
             </td>
             <td className="number" data-label={waits(job) ? "due" : ran(job) ? "took" : undefined}>

@@ -64,10 +64,10 @@ export function LimitsDialog({ queue, onClose }: { queue: Queue; onClose: () => 
           They hold over all workers together. An empty field is no limit.
         </p>
         <div className="grid gap-4 sm:grid-cols-3">
-          {field("concurrency", "At a time")}
+          {field("concurrency", "Running at a time")}
           {field("limit", "Starts")}
           {field("seconds", "In how many seconds")}
-          {field("keyConcurrency", "At a time per key")}
+          {field("keyConcurrency", "Running at a time per key")}
           {field("keyLimit", "Starts per key")}
           {field("keySeconds", "In how many seconds")}
         </div>

@@ -35,8 +35,8 @@ export function QueuesPage() {
           columns={[
             "Queue",
             ...COUNTED.map((state) => ({ name: state, className: "number capitalize" })),
-            "Limits",
-            "Last outcomes",
+            { name: "Limits", className: "sm:max-md:hidden" },
+            { name: "Last outcomes", className: "sm:max-xl:hidden" },
             ACTIONS,
           ]}
         >
@@ -64,8 +64,8 @@ export function QueuesPage() {
                   )}
                 </td>
               ))}
-              <td className="whole text-muted">{sayLimits(queue)}</td>
-              <td className="whole">
+              <td className="whole text-muted sm:max-md:hidden">{sayLimits(queue)}</td>
+              <td className="whole sm:max-xl:hidden">
                 <OutcomeStrip scope={{ queue: queue.name }} />
               </td>
               <td className="whole">

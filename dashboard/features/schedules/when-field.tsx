@@ -86,7 +86,7 @@ function Compiled({ intent, short }: { intent: Intent; short: boolean }) {
           </p>
         )
       ) : (
-        <div className="mt-2 overflow-x-auto">
+        <div className="mt-2 overflow-x-auto" tabIndex={0} role="group" aria-label="Next fire times">
           <table className="w-full text-12">
             <caption className="sr-only">Next fire times</caption>
             <thead>
