@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 Look = Callable[..., Any]
 
 
-def alarm(number: int, severity: str) -> dict[str, Any]:
+def alarm(number: int, severity: str, **changes: Any) -> dict[str, Any]:
     at = f"2026-01-02T03:{number:02}:00Z"
     return {
         "id": number,
@@ -26,6 +26,7 @@ def alarm(number: int, severity: str) -> dict[str, Any]:
         "acknowledgedAt": None,
         "acknowledgedBy": None,
         "clearedAt": None,
+        **changes,
     }
 
 
@@ -70,3 +71,19 @@ def test_hovering_a_plot_does_not_grow_its_card(look: Look) -> None:
     plot.hover()
     expect(page.locator("[data-readout]").first).not_to_be_empty()
     assert card.bounding_box() == before
+
+
+def test_an_alarm_about_a_number_of_jobs_is_not_said_to_have_come_as_often(look: Look) -> None:
+    page = look("/queues/")
+    held = alarm(
+        1, "error", kind="key_held_up", subject="order:42", cause="Key order:42 has 37 jobs", count=37
+    )
+    page.route("**/api/alarms*", lambda route: route.fulfill(json={"alarms": [held], "nextCursor": None}))
+    for path in ("/", "/alarms/"):
+        page.goto(path)
+        row = page.locator("#main [data-alarm]")
+        expect(row).to_contain_text("has 37 jobs")
+        expect(row).not_to_contain_text("37 times")
+        expect(row.get_by_role("link", name="Jobs of this key")).to_have_attribute(
+            "href", "/jobs/?key=order%3A42"
+        )

@@ -40,7 +40,6 @@ export function AlarmLines({ alarms }: { alarms: readonly Alarm[] }) {
                 {visibleLine(alarm.cause)}
               </span>
               <span className="hidden text-12 text-muted md:inline">
-                {alarm.count > 1 && `${plural(alarm.count, "time")}, last `}
                 <Time at={alarm.lastAt} />
               </span>
               {remedy && (

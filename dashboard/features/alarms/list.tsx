@@ -1,7 +1,6 @@
 "use client";
 
 import type { Alarm } from "@/lib/documents";
-import { plural } from "@/lib/format";
 import { useMay } from "@/lib/session";
 import { visible } from "@/lib/visible";
 import { Copy } from "@/ui/code";
@@ -50,9 +49,9 @@ function One({ alarm }: { alarm: Alarm }) {
             {alarm.subject ? ` ${visible(alarm.subject)}` : ""}
           </code>{" "}
           ·{" "}
-          {alarm.count > 1 && (
+          {alarm.firstAt !== alarm.lastAt && (
             <>
-              {plural(alarm.count, "time")}, first <Time at={alarm.firstAt} />, last{" "}
+              first <Time at={alarm.firstAt} />, last{" "}
             </>
           )}
           <Time at={alarm.lastAt} />

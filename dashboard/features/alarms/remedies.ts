@@ -25,6 +25,7 @@ const REMEDIES: Record<string, (subject: string) => Remedy[]> = {
   ],
   action_unknown: (action) => [jobs("Its jobs", { action }), { label: "Workers", href: "/workers/" }],
   jobs_waiting: (action) => [jobs("Waiting jobs", { state: State.waiting, action })],
+  key_held_up: (key) => [jobs("Jobs of this key", { key })],
   jobs_running_long: (action) => [jobs("Running jobs", { state: State.running, action })],
   ticks_missed: (name) => [{ label: "Schedule", href: scheduleHref(name) }],
   schedule_paused: (name) => [{ label: "Schedule", href: scheduleHref(name) }],
