@@ -112,7 +112,7 @@ async def test_a_drain_that_would_never_end_says_so(app: Kairos) -> None:
         return Replay()
 
     await forever.enqueue()
-    with pytest.raises(RuntimeError, match="ran 20 steps and there is more"):
+    with pytest.raises(RuntimeError, match="ran 20 steps and more are due"):
         await drain(app, limit=20)
 
 
