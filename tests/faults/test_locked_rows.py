@@ -22,9 +22,11 @@ def app(database: str) -> Kairos:
 
 
 @asynccontextmanager
-async def client(database: str, *statements: str) -> AsyncIterator[asyncpg.Connection]:
+async def client(
+    database: str, *statements: str, name: str = "a client"
+) -> AsyncIterator[asyncpg.Connection]:
     """A session of somebody else that is in the middle of a transaction."""
-    connection = await asyncpg.connect(database, server_settings={"application_name": "a client"})
+    connection = await asyncpg.connect(database, server_settings={"application_name": name})
     try:
         async with connection.transaction():
             for statement in statements:
@@ -58,6 +60,23 @@ async def test_one_locked_row_keeps_no_other_outcome_from_being_committed(app, d
         assert (await ended(app, jobs[20].id)).state == "success"
         assert await verbs(app, jobs[20].id) == ["done"]
         assert worker.flusher.stale == 0
+
+
+async def test_a_frozen_client_of_kairos_does_not_keep_an_outcome_from_being_committed(app, database):
+    """As when a service freezes in a request that changes the job."""
+    go = asyncio.Event()
+
+    @app.job
+    async def work() -> None:
+        await go.wait()
+
+    async with working(app, lease=3600):  # the reaper would find it too, once the lease expired
+        job = await work.enqueue()
+        await reaches(app, job.id, "running")
+        with pytest.raises(asyncpg.InterfaceError, match="connection is closed"):
+            async with client(database, lock(job.id), name="kairos"):
+                go.set()
+                assert (await ended(app, job.id)).state == "success"
 
 
 async def test_a_locked_parent_holds_up_its_own_children_and_nobody_elses(app, database):

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
-from kairos.worker.blockers import describe, find_blockers
+from kairos.worker.blockers import describe, end_frozen, find_blockers
 from kairos.worker.commit import Unlocked, commit_unlocked
 from kairos.worker.settle import Settlement
 
@@ -62,11 +62,15 @@ class BlockedOutcomes:
         return self._outcomes[0].claim.id if self._outcomes and is_long_ago(self._since) else None
 
     async def find_blocker(self, job: int) -> None:
-        """Look up which session locks the row of `job`: the worker's row shows it, and so does an alarm."""
+        """Look up which session locks the row of `job`: the worker's row shows it, and so does an alarm.
+
+        A frozen session of Kairos itself, such as a client's, is ended.
+        """
         now = time.monotonic()
         if self.blocker is not None and now - self._looked_up_at < _LOOK_UP_EVERY:
             return
-        if found := await find_blockers(self._store, job):
+        found = await find_blockers(self._store, job)
+        if found and not await end_frozen(self._store, found):
             self._looked_up_at = now
             self.blocker = f"job {job} is locked by {describe(found)}"
 

@@ -1,13 +1,16 @@
-"""Find the sessions that hold the lock on a job's row, by waiting for it briefly and asking Postgres."""
+"""Find the sessions that lock a job's row, by waiting for it briefly and asking Postgres; end those that are frozen."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 
+from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore, Connection
 from kairos.store.driver_errors import LOCKED
 from kairos.store.query import Query, Row
+
+log = Logger("kairos.worker")
 
 _LOCK_WAIT = "300ms"
 _POLL_INTERVAL = 0.02
@@ -43,6 +46,20 @@ async def _wait_for(store: AsyncStore, connection: Connection, job_id: int) -> N
             await store.on(connection, Query("lock_job", (job_id,)))
     except LOCKED:
         return
+
+
+async def end_frozen(store: AsyncStore, blockers: Sequence[Row]) -> bool:
+    """End those of the sessions that are Kairos's own and frozen; return whether there were any."""
+    frozen = [row for row in blockers if row["frozen"]]
+    if frozen:
+        pids, began = [row["pid"] for row in frozen], [row["backend_start"] for row in frozen]
+        log_ended(await store.run(Query("end_sessions", (pids, began))))
+    return bool(frozen)
+
+
+def log_ended(sessions: Sequence[Row]) -> None:
+    for row in sessions:
+        log.error("ended the session of a frozen worker", pid=row["pid"], session=row["application_name"])
 
 
 def describe(blockers: Sequence[Row]) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
-
-log = Logger("kairos.worker")
+from kairos.worker.blockers import log_ended
 
 # How long a lock may be met, at every call, before the sessions are looked at, and how soon they are looked at again.
 _MET_SECONDS, _AGAIN = 1.0, 0.5
@@ -44,9 +42,9 @@ class FrozenSessions:
         ended = False
         if met_for_long or (busy and now - self._looked_at >= _BUSY_SECONDS):
             self._looked_at = now
-            for row in await self._store.run(Query("end_frozen_sessions")):
-                log.error("ended the session of a frozen worker", pid=row["pid"])
-                ended = True
+            sessions = await self._store.run(Query("end_frozen_sessions"))
+            log_ended(sessions)
+            ended = bool(sessions)
             self._since = now - _MET_SECONDS + _AGAIN if met and not ended else None
         if not met:
             return None

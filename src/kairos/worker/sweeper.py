@@ -11,7 +11,7 @@ from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
 from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
 from kairos.store.query import Query, Row
-from kairos.worker.blockers import find_blockers
+from kairos.worker.blockers import end_frozen, find_blockers, log_ended
 from kairos.worker.commit import open_keys
 from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.loop import Loop
@@ -129,7 +129,7 @@ class Sweeper(Loop):
         if rows:
             schema = self._store.settings.schema
             names = [session_name(row["id"], row["lease"], schema) for row in rows]
-            self._log_ended(await self._store.run(Query("end_step_sessions", (names,))))
+            log_ended(await self._store.run(Query("end_step_sessions", (names,))))
         await self._open_keys_of(rows)
         if len(rows) < BATCH:
             await self._free_locked()
@@ -156,17 +156,10 @@ class Sweeper(Loop):
             self._next_poll = _LOCKED_AFTER
         overdue = [key for key, since in self._locked.items() if now - since >= _LOCKED_AFTER]
         for key in overdue[:_LOCKED_AT_ONCE]:
-            frozen = [row for row in await find_blockers(self._store, key[0]) if row["frozen"]]
-            if frozen:
-                pids, began = [row["pid"] for row in frozen], [row["backend_start"] for row in frozen]
-                self._log_ended(await self._store.run(Query("end_sessions", (pids, began))))
+            if await end_frozen(self._store, await find_blockers(self._store, key[0])):
                 self._locked.clear()  # a frozen holder gets no extension; the other rows are found again
                 self._next_poll = _SOON
                 return
-
-    def _log_ended(self, sessions: Sequence[Row]) -> None:
-        for row in sessions:
-            log.error("ended the session of a frozen worker", pid=row["pid"], session=row["application_name"])
 
     async def _expire(self) -> bool:
         rows = await self._store.run(Query("expire_jobs", (BATCH,)))
