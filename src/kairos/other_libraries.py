@@ -139,6 +139,7 @@ COMMAND_LINE = {
 def missing_attribute(owner: Any, what: str, name: str, meant: str | None) -> AttributeError:
     """Return the error for an attribute that does not exist, with what to write instead."""
     names = {*dir(type(owner)), *getattr(type(owner), "__dataclass_fields__", ())}
-    public = [each for each in names if not each.startswith("_")]
+    # Programs, not people, ask for names with an underscore, and often.
+    public = [] if name.startswith("_") else [each for each in names if not each.startswith("_")]
     hint = f": write {meant}." if meant else f".{nearest(name, public)}"
     return AttributeError(f"{what} has no {name!r}{hint}", name=name, obj=owner)
