@@ -194,7 +194,8 @@ async def test_a_client_that_left_in_the_middle_of_a_request_is_not_waited_for(s
 def in_memory() -> int:
     """How many requests and connections there are in memory."""
     return sum(
-        isinstance(each, HttpProtocol) or (type(each) is dict and "raw_path" in each and "scheme" in each)
+        issubclass(type(each), HttpProtocol)
+        or (type(each) is dict and "raw_path" in each and "scheme" in each)
         for each in gc.get_objects()
     )
 
