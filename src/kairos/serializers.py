@@ -16,6 +16,7 @@ from kairos.fsm.lifecycle import LIVE
 from kairos.machine.definition import Machine
 from kairos.machine.registry import Registry
 from kairos.machine.step_log import REDACTED
+from kairos.shapes.history import HistoryRow
 from kairos.shapes.job import Job
 from kairos.shapes.machine import MachineRow
 from kairos.shapes.queue import Queue
@@ -71,6 +72,12 @@ def machine(machine: Machine) -> dict[str, Any]:
         "input": machine.state.json_schema(),
         "diagram": render.as_json(machine.spec),
     }
+
+
+def history(rows: Sequence[HistoryRow], job: Job, registry: Registry | None = None) -> list[dict[str, Any]]:
+    """Return the documents of a job's history; the states that its machine kept are redacted as its input is."""
+    fields = redacted_fields(job, registry)
+    return [{**shapes.document(row), "state": redact(row.state, fields)} for row in rows]
 
 
 def redacted_by_action(action: str, stored: Sequence[str], registry: Registry | None) -> frozenset[str]:

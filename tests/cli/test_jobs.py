@@ -13,6 +13,7 @@ import pytest
 from tests.cli.terminal import Terminal, ran
 
 from kairos import Backoff, Context, Done, Kairos, Next, Stop, SyncKairos, step
+from kairos.testing import drain
 
 if TYPE_CHECKING:
     from kairos import Job
@@ -110,6 +111,24 @@ async def test_show_hides_what_the_machine_redacts_where_the_app_is_known(
     job = kairos("enqueue", shop, "greet", "name=x", "token=secret", "--json").json["job"]
     assert job["input"] == {"name": "x", "token": "[redacted]"}
     assert "secret" not in kairos("jobs", "show", job["id"], "--app", shop).out
+
+
+async def test_show_hides_redacted_fields_of_the_states_that_were_kept(kairos: Terminal, app: Kairos) -> None:
+    @app.machine("kept", keep_states=True, redact=["card"])
+    class Kept:
+        @step(initial=True, to=["pay"])
+        async def start(self, ctx: Context[dict[str, str]]) -> Any:
+            return Next("pay", {"card": "4242", "sum": "7"})
+
+        @step
+        async def pay(self, ctx: Context[dict[str, str]]) -> Any:
+            return Done()
+
+    job = await app.action("kept").enqueue(card="4242")
+    await drain(app)
+    shown = kairos("jobs", "show", job.id, "--json")
+    assert shown.json["history"][0]["state"] == {"card": "[redacted]", "sum": "7"}
+    assert "4242" not in shown.out
 
 
 async def test_cancel_keeps_the_reason(kairos: Terminal, app: Kairos) -> None:

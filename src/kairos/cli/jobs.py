@@ -58,7 +58,7 @@ def show(kairos: SyncKairos, job_id: Id, app: WithApp = None, as_json: Json = Fa
         output.document(
             {
                 "job": serializers.job(job, registry, with_state=True),
-                "history": [shapes.document(row) for row in history],
+                "history": serializers.history(history, job, registry),
                 "signals": [shapes.document(row) for row in signals],
             }
         )

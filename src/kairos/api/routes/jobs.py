@@ -193,10 +193,10 @@ async def read_history(
     found = await read_aged(
         request, lambda: operations.bounded_history(id, after=cursor or 0, limit=limit, most=most)
     )
-    history = [shapes.document(row) for row in found.rows]
     if any(row.state is not None for row in found.rows):
-        redact = serializers.redacted_fields(await kairos.get(id), kairos.registry)
-        history = [{**each, "state": serializers.redact(each["state"], redact)} for each in history]
+        history = serializers.history(found.rows, await kairos.get(id), kairos.registry)
+    else:
+        history = [shapes.document(row) for row in found.rows]
     more = str(found.rows[-1].id) if found.more else None
     return answer(request, {"history": history, "nextCursor": more})
 
