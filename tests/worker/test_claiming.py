@@ -112,6 +112,39 @@ async def test_a_due_job_that_somebody_has_locked_is_looked_for_less_and_less_of
         assert [claim.id for claim in hand.claims] == [job.id]
 
 
+async def test_a_queue_at_its_limit_does_not_hide_that_the_job_of_another_is_locked(
+    app, database, monkeypatch
+):
+    locked = 0
+
+    def noted(frozen: FrozenSessions) -> None:
+        nonlocal locked
+        locked += 1
+
+    @app.job
+    async def work() -> None: ...
+
+    async with app:
+        await app.limit("full", concurrency=1)
+        leases = Leases(10)
+        hand = Hand(app.store, "w", ["full", "default"], poll=3600.0, leases=leases)
+        await app.enqueue_many([work.options(queue="full").call() for _ in range(2)])
+        await hand.picker.refresh()
+        while not hand.picker.queues_at_limit:
+            await hand.picker.tick()
+        monkeypatch.setattr(FrozenSessions, "met_lock", noted)
+        await hand.picker.tick()
+        assert locked == 0  # there is nothing else
+        job = await work.enqueue()
+        client = await asyncpg.connect(database)
+        async with client.transaction():
+            await client.execute("select from kairos.gen_durable where id = $1 for update", job.id)
+            await hand.picker.tick()
+            assert locked == 1
+        await client.close()
+        leases.close()
+
+
 async def test_while_work_goes_on_frozen_sessions_are_looked_for_now_and_then(app, monkeypatch):
     """A pick passes over what a frozen session has locked, and meets other jobs instead."""
     seconds, looked, on = count(), 0, AsyncStore.on
