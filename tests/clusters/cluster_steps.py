@@ -48,6 +48,11 @@ def hang(folder: str) -> None:
         time.sleep(0.02)
 
 
+def hold(folder: str) -> None:
+    while not Path(folder, "go").exists():
+        time.sleep(0.02)
+
+
 def die(folder: str, times: int) -> int:
     """Kill the process it runs in, the first `times` times."""
     runs = note(folder, "run")
@@ -88,7 +93,7 @@ class State(BaseModel):
 
 def declare(kind: str) -> None:
     module = vars(sys.modules[__name__])
-    for function in (square, talk_then_wait, hang, die, large, unreadable, transact, brief):
+    for function in (square, talk_then_wait, hang, hold, die, large, unreadable, transact, brief):
         name = f"{function.__name__}_{kind}"
         timeout = "2s" if function is hang else None
         capture = function is square
