@@ -27,7 +27,7 @@ MEASURED = "COVERAGE_PROCESS_CONFIG"  # by which coverage tells the processes to
 # Folders whose tests wait for processes, leases and browsers begin first: nobody shall be alone with one at the end.
 SLOW = ("cluster", "clusters", "dashboard", "docs", "examples", "faults")
 # The processes that these start are not measured: that costs half as much again, and other tests cover the same lines.
-UNMEASURED = ("cluster", "clusters", "dashboard", "docs", "examples")
+UNMEASURED = ("cluster", "dashboard", "docs", "examples", "faults")
 
 settings.register_profile("kairos", derandomize="KAIROS_EXPLORE" not in os.environ)
 settings.load_profile("kairos")

@@ -69,7 +69,8 @@ class LocalCluster:
         self._processes.clear()
 
     def _run(self, command: list[str]) -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")}
+        ours = ("KAIROS_", "COVERAGE_")  # the many processes of a cluster are not measured
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
         environment |= {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
         environment |= {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "false"}
         self._processes.append(
