@@ -37,8 +37,8 @@ def encode(document: Any, *, indent: int | None = None) -> str:
     )
 
 
-def job(job: Job, registry: Registry | None = None, *, with_state: bool = False) -> dict[str, Any]:
-    """Return a job's document with its input redacted; the state of its machine is left out unless asked for."""
+def job(job: Job, registry: Registry | None = None, *, with_state: bool = True) -> dict[str, Any]:
+    """Return a job's document with its input redacted; lists leave out the state of its machine."""
     return {
         **shapes.document(job),
         "input": redacted_input(job, registry),

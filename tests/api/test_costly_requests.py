@@ -30,7 +30,7 @@ def tagged(jobs: int, tags: int) -> dict[str, Any]:
     ("path", "body", "faults", "first"),
     [
         ("/api/jobs", {"action": "echo", **UNKNOWN}, 5000, "0"),
-        ("/api/jobs", UNKNOWN, 5001, "action"),
+        ("/api/jobs", UNKNOWN, 5001, "0"),
         ("/api/jobs/batch", tagged(1000, 99), 99_000, "jobs[0].tags[0]"),
         ("/api/jobs/batch", tagged(1, 21), 21, "jobs[0].tags[0]"),
         ("/api/jobs/batch", tagged(21, 1), 21, "jobs[0].tags[0]"),

@@ -38,7 +38,7 @@ def list_jobs(
     """List jobs, newest first."""
     found = kairos.jobs(**filters, before=before, limit=limit)
     if as_json:
-        output.document({"jobs": [serializers.job(job) for job in found]})
+        output.document({"jobs": [serializers.job(job, with_state=False) for job in found]})
     elif not found:
         output.say("No jobs.")
     else:
@@ -57,7 +57,7 @@ def show(kairos: SyncKairos, job_id: Id, app: WithApp = None, as_json: Json = Fa
     if as_json:
         output.document(
             {
-                "job": serializers.job(job, registry, with_state=True),
+                "job": serializers.job(job, registry),
                 "history": serializers.history(history, job, registry),
                 "signals": [shapes.document(row) for row in signals],
             }

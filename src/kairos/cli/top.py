@@ -67,7 +67,7 @@ def _document(kairos: SyncKairos) -> dict[str, Any]:
     return {
         "queues": [shapes.document(queue) for queue in kairos.queues()],
         "workers": [shapes.document(worker) for worker in kairos.workers()],
-        "jobs": [serializers.job(job, kairos.registry) for job in latest],
+        "jobs": [serializers.job(job, kairos.registry, with_state=False) for job in latest],
     }
 
 

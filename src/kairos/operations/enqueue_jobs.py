@@ -197,6 +197,7 @@ def _new_job(call: Call, job_id: int, row: Row, given: Any, here: str | None) ->
         key=options.key_text,
         tags=tuple(options.tags),
         input=given,
+        machine_state=given,
         inserted_at=row["inserted_at"],
         run_at=row["eligible_at"],
         expires_at=row["expires_at"],

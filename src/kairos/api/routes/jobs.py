@@ -42,7 +42,7 @@ async def enqueue_job(request: Request, wanted: schemas.JobWanted, key: Key = No
     def work() -> Operation[Mapping[str, Any]]:
         (call,) = yield from _calls(kairos, [ask])
         job = yield from operations.enqueue(call)
-        return {"job": document(kairos, job)}
+        return {"job": serializers.job(job, kairos.registry)}
 
     return await once(request, key, 202, work)
 
@@ -157,7 +157,7 @@ async def retry_job(request: Request, id: int, key: Key = None) -> Response:  # 
 
     def work() -> Operation[Mapping[str, Any]]:
         job = yield from kairos.retrying(id, **_origin(request))
-        return {"job": document(kairos, job)}
+        return {"job": serializers.job(job, kairos.registry)}
 
     return await once(request, key, 202, work)
 
@@ -203,11 +203,11 @@ async def read_history(
 
 def document(kairos: Kairos, job: Job) -> dict[str, Any]:
     """Return the document of a job among others, with redacted fields hidden."""
-    return serializers.job(job, kairos.registry)
+    return serializers.job(job, kairos.registry, with_state=False)
 
 
 def _job(request: Request, job: Job) -> Response:
-    return answer(request, {"job": serializers.job(job, kairos_of(request).registry, with_state=True)})
+    return answer(request, {"job": serializers.job(job, kairos_of(request).registry)})
 
 
 def _origin(request: Request) -> dict[str, str | None]:

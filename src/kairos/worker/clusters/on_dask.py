@@ -50,6 +50,7 @@ class DaskCluster:
             run_on_dask, self._name, token, body, pure=False, retries=0, key=f"{self._name}-{token}"
         )
         self._futures[token] = future
+        may_run = False
         try:
             answer: bytes | None = await future.result()
         except KilledWorker as error:
@@ -57,6 +58,7 @@ class DaskCluster:
         except asyncio.CancelledError:
             raise
         except distributed.CancelledError as error:
+            may_run = True
             if token in self._futures:
                 raise TaskLost("its Dask worker was lost, or the scheduler forgot it") from error
             raise Stopped from error
@@ -65,8 +67,10 @@ class DaskCluster:
         finally:
             self._futures.pop(token, None)
             self._begun.pop(token, None)
-            with suppress(Exception):
-                await Event(f"{self._name}-{token}", client=self._client).clear()
+            # Dask may begin to repeat a task while it is cancelled: the event that was set keeps it from running twice.
+            if not may_run:
+                with suppress(Exception):
+                    await Event(f"{self._name}-{token}", client=self._client).clear()
         if answer is None:
             raise TaskLost("its Dask worker was lost")
         return answer
