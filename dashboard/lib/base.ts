@@ -9,7 +9,7 @@ export function base(): string {
   return (meta?.content ?? "").replace(/\/+$/, "");
 }
 
-/** The base for rendering: the exported page knows none, so it is told after hydration. */
+/** The base path for rendering: the exported page does not know it, so it is set after hydration. */
 export const useBase = () => useSyncExternalStore(never, base, () => "");
 
 const never = () => () => {};

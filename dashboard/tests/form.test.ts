@@ -33,7 +33,7 @@ test("only what was filled in is sent", () => {
   });
 });
 
-test("what is no number is told at its field", () => {
+test("text that is no number is reported at its field", () => {
   expect(readForm(GREET, { name: "x", times: "two" }).wrong).toEqual({ times: "This is not a number." });
 });
 

@@ -56,7 +56,7 @@ test("a text without a traceback stays as it is", () => {
   expect(traceLines("a\nb").map((line) => line.text)).toEqual(["a", "b"]);
 });
 
-test("what a step changed is told by its path", () => {
+test("a change that a step made is shown with its path", () => {
   expect(differences({ a: 1, b: { c: 2, d: 3 } }, { a: 1, b: { c: 4 }, e: [1] })).toEqual([
     { path: "b.c", before: "2", after: "4" },
     { path: "b.d", before: "3", after: null },

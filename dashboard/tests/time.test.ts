@@ -19,7 +19,7 @@ test.each([
   expect(span(ms)).toBe(text);
 });
 
-test("a time is told in relation to now", () => {
+test("a time is shown relative to now", () => {
   const from = Date.parse("2026-01-02T03:04:05Z");
   expect(relative("2026-01-02T03:04:00Z", from)).toBe("5.0 s ago");
   expect(relative("2026-01-02T05:04:05Z", from)).toBe("in 2 h");

@@ -88,7 +88,7 @@ test("a waiting job says what it waits for", () => {
   expect(sayLane(lanes[2]!, waits.awaits)).toBe("ran 10 ms, waiting 2.0 s for paid or refused");
 });
 
-test("time before a job is due is told apart from time in the queue", () => {
+test("time before a job is due is separate from time in the queue", () => {
   const history = [change("done", State.success, 9100, { startedAt: at(9000), dueAt: at(8000) })];
   const { lanes } = waterfallOf(job({ state: State.success, completedAt: at(9100) }), history, BEGIN + 1e6);
   expect(lanes[0]!.pieces.map((piece) => [piece.kind, piece.to - piece.from])).toEqual([

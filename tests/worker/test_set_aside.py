@@ -10,6 +10,7 @@ from tests.worker.world import ended, fetch, until, verbs
 from kairos import Kairos
 from kairos.alarms import Thresholds
 from kairos.worker.alarm_loop import run_checks
+from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.sweeper import Sweeper
 
 READABLE = """create function public.readable(state jsonb, job bigint, broken bigint) returns text language plpgsql
@@ -112,6 +113,27 @@ async def test_a_statement_that_postgres_refuses_ends_no_loop(app):
                 job.id,
             )
             assert (await ended(app, job.id)).state == "expired"
+
+
+async def test_a_sweep_that_postgres_refuses_does_not_keep_frozen_sessions_alive(app, monkeypatch):
+    looked = 0
+
+    async def end(frozen: FrozenSessions) -> None:
+        nonlocal looked
+        looked += 1
+
+    @app.job
+    async def run() -> None: ...
+
+    monkeypatch.setattr(FrozenSessions, "end", end)
+    async with app:
+        app.store.sql = {**app.store.sql, "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text"}
+        lost = await run.enqueue()
+        await Hand(app.store, "gone").pick()
+        await Rig(app.store).let_leases_expire(lost.id)
+        with pytest.raises(asyncpg.DivisionByZeroError):
+            await Sweeper(app.store, "w").tick()
+        assert looked == 1
 
 
 async def test_a_sweep_that_postgres_refuses_does_not_stop_the_others(app):

@@ -185,9 +185,8 @@ def keep_alive(line: Any, deadlines: Deadlines) -> None:
     """Set the same on asyncpg's socket, since asyncpg has no setting for it; a platform may lack some options."""
     if line is None or line.family not in (socket.AF_INET, socket.AF_INET6):
         return
-    if (
-        line.fileno() < 0
-    ):  # uvloop's socket would raise ValueError, which is not the error of a lost connection
+    # uvloop's socket would raise ValueError, which is not the error of a lost connection.
+    if line.fileno() < 0:
         raise ConnectionResetError("the server closed the connection at once")
     line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     idle, interval, count = _probes(deadlines)

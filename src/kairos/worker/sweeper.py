@@ -95,10 +95,10 @@ class Sweeper(Loop):
                 raise
             except REFUSED as error:
                 refused = error  # the cause may be one job, which must not stop the other sweeps
-        if refused is not None:
-            raise refused
         if (again := await self._frozen.end()) is not None:
             self._next_poll = min(self._next_poll, again)
+        if refused is not None:
+            raise refused
         return 0.0 if full else min(wait, self._next_poll)
 
     async def _fire(self) -> bool:
