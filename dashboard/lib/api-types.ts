@@ -37,6 +37,10 @@ type Refine<T> = T extends object
 export type AnswerOf<M extends Method, P extends RouteOf<M>> =
   Operation<M, P> extends { responses: infer R } ? Refine<Json<Success<R>>> : never;
 
+/** The body that a route takes; a route without one takes none. */
+export type BodyOf<M extends Method, P extends RouteOf<M>> =
+  Operation<M, P> extends { requestBody?: infer B } ? Json<NonNullable<B>> : undefined;
+
 type Given = string | number | bigint | boolean | readonly string[] | null | undefined;
 type Loose<T> = { [K in keyof T]?: Given };
 /** The query of a route: only parameters that it has, in whatever form can be written into an address. */

@@ -1,6 +1,6 @@
 "use client";
 
-import type { AnswerOf, Method, PathOf, QueryOf, RouteOf } from "./api-types";
+import type { AnswerOf, BodyOf, Method, PathOf, QueryOf, RouteOf } from "./api-types";
 import { base } from "./base";
 import { read, write } from "./json";
 import { learnClock } from "./time";
@@ -65,7 +65,7 @@ export async function call<T>(method: string, path: string, options: Options = {
 
 type Asked<M extends Method, P extends RouteOf<M>> = PathOf<P> & {
   query?: QueryOf<M, P>;
-  body?: object;
+  body?: BodyOf<M, P>;
   signal?: AbortSignal;
   quiet?: boolean;
 };
@@ -73,7 +73,7 @@ type Asked<M extends Method, P extends RouteOf<M>> = PathOf<P> & {
 type Rest<M extends Method, P extends RouteOf<M>> =
   PathOf<P> extends { path: object } ? [asked: Asked<M, P>] : [asked?: Asked<M, P>];
 
-/** A request to a route of the service, typed by its OpenAPI document: path, query and answer. */
+/** A request to a route of the service, typed by its OpenAPI document: path, query, body and answer. */
 const asking =
   <M extends Method>(method: M) =>
   <P extends RouteOf<M>>(route: P, ...[asked]: Rest<M, P>): Promise<AnswerOf<M, P>> => {

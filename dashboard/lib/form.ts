@@ -26,8 +26,11 @@ export function fieldsOf(schema: Schema): FormField[] {
   });
 }
 
+/** An input that was read from a form, and what is wrong with it, by field; under "" what is wrong with the whole. */
+export type Read = { value: Record<string, unknown>; wrong: Record<string, string> };
+
 /** The draft as a value, or what is wrong with each field of it. */
-export function readForm(schema: Schema, draft: Draft): { value: unknown; wrong: Record<string, string> } {
+export function readForm(schema: Schema, draft: Draft): Read {
   const fields = fieldsOf(schema);
   if (fields.length === 0) return jsonOf(draft[""] ?? "{}");
   const wrong: Record<string, string> = {};
@@ -49,19 +52,24 @@ export function readForm(schema: Schema, draft: Draft): { value: unknown; wrong:
 }
 
 /** A whole input as it was typed in JSON. */
-export function jsonOf(text: string): { value: unknown; wrong: Record<string, string> } {
+export function jsonOf(text: string): Read {
   try {
-    return { value: read(text), wrong: {} };
+    const value = read<unknown>(text);
+    if (isObject(value)) return { value, wrong: {} };
+    return { value: {}, wrong: { "": "This is not a JSON object: arguments have names." } };
   } catch (error) {
-    return { value: null, wrong: { "": `This is not JSON: ${(error as Error).message}` } };
+    return { value: {}, wrong: { "": `This is not JSON: ${(error as Error).message}` } };
   }
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A stored input as the fields show it; `null` where they cannot show all of it. */
 export function draftOf(input: unknown, schema: Schema): Draft | null {
   const fields = fieldsOf(schema);
   if (fields.length === 0) return { "": write(input, 2) };
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return null;
+  if (!isObject(input)) return null;
   const draft: Draft = {};
   for (const [name, value] of Object.entries(input)) {
     const field = fields.find((each) => each.name === name);

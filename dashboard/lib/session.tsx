@@ -1,7 +1,7 @@
 "use client";
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, useCallback, useContext, useEffect } from "react";
+import { createContext, useCallback, useContext, useEffect, useRef } from "react";
 import { go, usePath } from "./address";
 import { ApiError, get, onSignedOut, remove, setCsrf } from "./api";
 import type { Session } from "./documents";
@@ -9,6 +9,8 @@ import { keys } from "./keys";
 
 const Context = createContext<Session | null | undefined>(undefined);
 const SIGN_IN = "/sign-in/";
+// Whether people signed out themselves: who did not is told that the session has ended.
+let left = false;
 
 /** Who is signed in; `null` until that is known. */
 export const useSession = () => useContext(Context) ?? null;
@@ -47,10 +49,18 @@ export function SessionProvider({ children }: { children: React.ReactNode }) {
   useEffect(() => onSignedOut(() => client.setQueryData(keys.session, null)), [client]);
 
   const signedOut = query.data === null;
+  const wasSignedIn = useRef(false);
+  useEffect(() => {
+    if (query.data) {
+      wasSignedIn.current = true;
+      left = false;
+    }
+  }, [query.data]);
   useEffect(() => {
     if (signedOut && !path.startsWith(SIGN_IN)) {
       const here = path + window.location.search;
-      go(`${SIGN_IN}?next=${encodeURIComponent(here)}`, "replace");
+      const ended = wasSignedIn.current && !left ? "&ended=yes" : "";
+      go(`${SIGN_IN}?next=${encodeURIComponent(here)}${ended}`, "replace");
     }
   }, [signedOut, path]);
 
@@ -61,6 +71,7 @@ export function useSignOut() {
   const client = useQueryClient();
   return useCallback(async () => {
     await remove("/api/session");
+    left = true;
     client.removeQueries({ predicate: (query) => query.queryKey[0] !== keys.session[0] });
     client.setQueryData(keys.session, null);
   }, [client]);

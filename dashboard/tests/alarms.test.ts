@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { worstFirst } from "@/features/alarms/order";
+import { remediesOf } from "@/features/alarms/remedies";
 import type { Alarm } from "@/lib/documents";
 
 test("alarms come worst first, the latest of them before others", () => {
@@ -17,4 +18,14 @@ test("alarms come worst first, the latest of them before others", () => {
     alarm(4, "warning", 5),
   ]);
   expect(order.map((each) => each.id)).toEqual([2, 4, 1, 3]);
+});
+
+test("an alarm leads to the jobs of its action, whatever their version", () => {
+  const [first] = remediesOf({ kind: "action_unknown", subject: "ship@now@2" });
+  expect(first?.href).toBe("/jobs/?action=ship%40now");
+});
+
+test("an alarm without a subject leads somewhere as well", () => {
+  for (const kind of ["retention_behind", "ledger_unbalanced", "check_failed"] as const)
+    expect(remediesOf({ kind, subject: "" })).not.toEqual([]);
 });

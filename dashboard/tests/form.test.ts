@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { draftOf, fieldsOf, readForm } from "@/lib/form";
+import { draftOf, fieldsOf, jsonOf, readForm } from "@/lib/form";
 
 const GREET = {
   properties: {
@@ -46,6 +46,10 @@ test("a stored input fills the form, or is shown as JSON where the form cannot h
 });
 
 test("an action without a schema takes JSON", () => {
-  expect(readForm({}, { "": "[1]" }).value).toEqual([1]);
+  expect(readForm({}, { "": '{"any": [1]}' })).toEqual({ value: { any: [1] }, wrong: {} });
   expect(readForm({}, { "": "[" }).wrong[""]).toContain("This is not JSON");
+});
+
+test.each(["[1]", "5", "null", '"text"'])("an input that is no object is refused: %s", (text) => {
+  expect(jsonOf(text).wrong[""]).toContain("not a JSON object");
 });

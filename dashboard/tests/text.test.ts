@@ -12,6 +12,13 @@ test("characters that turn or hide text are written out", () => {
   expect(visible("مرحبا")).toBe("مرحبا");
 });
 
+test("joiners that belong to a script or to an emoji stay, any other is written out", () => {
+  for (const text of ["می\u200cخواهم", "क्\u200dष", "👩🏽\u200d🚀", "🏳️\u200d🌈"])
+    expect(visible(text)).toBe(text);
+  expect(visible("pay\u200dpal \u200cadmin")).toBe("pay\\u200dpal \\u200cadmin");
+  expect(visible("مرحبا\u202e\u200d")).toBe("مرحبا\\u202e\\u200d");
+});
+
 test("arguments fit on a line", () => {
   expect(preview({ name: "ada", times: 3, tags: ["a"] })).toBe('name: ada, times: 3, tags: ["a"]');
   expect(preview({ text: "x".repeat(500) }).length).toBeLessThanOrEqual(160);

@@ -7,9 +7,13 @@ import { Icon } from "./icon";
 
 type Props = { title: string; onClose: () => void; children: React.ReactNode; wide?: boolean };
 
+// What is there to fill in has the focus first; the button that closes the sheet only where there is nothing.
+const FIELDS = ":is(input, select, textarea):not(:disabled)";
+
 /** A sheet above the page. One that was filled in is not thrown away by a click beside it or by Escape. */
 export function Dialog({ title, onClose, children, wide = false }: Props) {
   const filled = useRef(false);
+  const body = useRef<HTMLDivElement>(null);
   const [asks, setAsks] = useState(false);
   const leave = (event: { preventDefault: () => void }) => {
     if (!filled.current) return;
@@ -24,6 +28,12 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
           className="sheet"
           aria-describedby={undefined}
           style={wide ? { width: "min(880px, calc(100vw - 16px))" } : undefined}
+          onOpenAutoFocus={(event) => {
+            const first = body.current?.querySelector<HTMLElement>(FIELDS);
+            if (!first) return;
+            event.preventDefault();
+            first.focus();
+          }}
           onInteractOutside={leave}
           onEscapeKeyDown={leave}
           onInput={() => {
@@ -52,7 +62,9 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
               </span>
             </div>
           )}
-          <div className="p-4">{children}</div>
+          <div ref={body} className="p-4">
+            {children}
+          </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

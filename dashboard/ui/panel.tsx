@@ -23,7 +23,9 @@ export function Panel({
       {title && (
         <header className="flex min-h-11 flex-wrap items-center justify-between gap-x-4 gap-y-1 border-b px-4 py-1">
           <h2 className="text-14 font-medium">{title}</h2>
-          {aside && <div className="flex items-center gap-2 text-13 text-muted">{aside}</div>}
+          {aside && (
+            <div className="flex min-w-0 items-center gap-2 text-13 wrap-anywhere text-muted">{aside}</div>
+          )}
         </header>
       )}
       <div className={flush ? "" : "p-4"}>{children}</div>

@@ -113,6 +113,16 @@ def test_the_buttons_of_a_job_are_what_it_can(look: Look, site: Site) -> None:
         assert shown == site.job(job)["can"]
 
 
+def test_what_ends_or_destroys_a_job_stands_last(look: Look, site: Site) -> None:
+    job = site.enqueue("order", {"order_id": 12})
+    site.until(job, "waiting")
+    page = look(f"/job/?id={job}")
+    expect(page.get_by_role("button", name="Send delivered")).to_be_visible()
+    expect(page.get_by_role("button", name="Copy as")).to_be_visible()
+    buttons = page.locator("h1").locator("xpath=../..").get_by_role("button")
+    expect(buttons.last).to_have_attribute("data-verb", "cancel")
+
+
 def test_a_bulk_action_shows_the_count_first_and_then_its_progress(look: Look, site: Site) -> None:
     jobs = [site.enqueue("greet", {"name": "bulk"}, when="in 3 hours", tags=["bulk"]) for _ in range(7)]
     page = look("/jobs/?tag=bulk")

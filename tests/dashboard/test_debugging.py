@@ -119,6 +119,15 @@ def test_what_each_step_changed_of_the_state_is_shown(look: Look, site: Site) ->
     expect(page.get_by_test_id("state-changes")).to_contain_text('reservation: "r-7"')
 
 
+def test_the_state_of_a_failed_step_is_what_it_knew_when_it_failed(look: Look, site: Site) -> None:
+    job = site.enqueue("checkout", {"email": "state@example.com", "card": "expired"})
+    site.until(job, "failed")
+    page = look(f"/job/?id={job}")
+    expect(page.locator("section", has=page.get_by_label("State", exact=True)).last).to_contain_text(
+        "when charge failed"
+    )
+
+
 def test_what_the_machine_knows_is_shown_also_where_its_states_are_not_kept(look: Look, waiting: int) -> None:
     page = look(f"/job/?id={waiting}")
     expect(page.get_by_label("State", exact=True)).to_contain_text('"charge": "ch_1"')

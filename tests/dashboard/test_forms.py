@@ -21,6 +21,14 @@ def test_a_required_text_left_empty_is_not_enqueued(look: Look) -> None:
     expect(sheet).to_contain_text("name is required.")
 
 
+def test_the_first_field_of_a_form_has_the_focus(look: Look) -> None:
+    page = look("/jobs/?action=greet")
+    page.get_by_role("button", name="Enqueue a job").click()
+    expect(page.get_by_role("dialog").get_by_label("Action")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("dialog").get_by_role("button", name="Close")).to_be_focused()
+
+
 def test_a_click_beside_a_filled_form_keeps_it(look: Look) -> None:
     page = look("/")
     page.get_by_role("button", name="Enqueue a job").click()

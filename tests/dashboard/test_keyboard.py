@@ -54,3 +54,14 @@ def test_the_cursor_stays_with_its_job_when_newer_ones_come(look: Look, site: Si
     page.keyboard.press("x")
     expect(page.get_by_role("checkbox", name=f"Select job {first}", exact=True)).to_be_checked()
     expect(page.get_by_test_id("selected")).to_have_text("1 selected")
+
+
+def test_a_page_reached_by_keys_has_no_frame_around_the_whole_of_it(look: Look, site: Site) -> None:
+    job = site.enqueue("echo", key="framed")
+    page = look("/jobs/?key=framed")
+    expect(page.locator("[data-row]")).to_have_count(1)
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("job-id")).to_have_text(str(job))
+    expect(page.locator("#main")).to_be_focused()
+    expect(page.locator("#main")).to_have_css("outline-style", "none")

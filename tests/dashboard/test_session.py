@@ -47,6 +47,22 @@ def test_who_signs_out_sees_nothing_any_more(look: Look, site: Site) -> None:
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+def test_who_is_signed_out_by_the_service_is_told_that_the_session_ended(look: Look, site: Site) -> None:
+    page = look("/sign-in/", signed=False)
+    page.get_by_label("Key").fill(site.key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("Running now")).to_be_visible()
+    page.context.clear_cookies()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Workers").click()
+    expect(page.get_by_text("Your session has ended.")).to_be_visible()
+    page.get_by_label("Key").fill(site.key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Workers")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+    expect(page.get_by_text("Your session has ended.")).to_have_count(0)
+
+
 def test_a_key_that_may_only_look_is_offered_nothing_to_do(look: Look, site: Site) -> None:
     made = site.call("POST", "/api/keys", {"name": "visitor", "scopes": ["read"]})["key"]
     job = site.enqueue("greet", {"name": "later"}, when="in 3 hours")

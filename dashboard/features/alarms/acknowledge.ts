@@ -10,7 +10,7 @@ export function useAcknowledge() {
   const client = useQueryClient();
   const say = useToast();
   return useMutation({
-    mutationFn: (alarm: Alarm) => post("/api/alarms/{id}/acknowledge", { path: { id: alarm.id }, body: {} }),
+    mutationFn: (alarm: Alarm) => post("/api/alarms/{id}/acknowledge", { path: { id: alarm.id } }),
     onSuccess: () => client.invalidateQueries({ queryKey: keys.alarms }),
     onError: (error) => say(error.message, true),
   });

@@ -95,7 +95,7 @@ function One({ alarm }: { alarm: Alarm }) {
 function Prose({ text }: { text: string }) {
   return text.split("`").map((part, index) =>
     index % 2 ? (
-      <span key={index} className="whitespace-nowrap">
+      <span key={index} className="inline-block max-w-full wrap-anywhere">
         <code className="text-12 text-ink">{part}</code>
         <Copy text={part} label={`Copy ${part}`} />
       </span>

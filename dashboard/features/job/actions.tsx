@@ -26,7 +26,7 @@ const DIALOGS: Record<string, React.ComponentType<DialogProps>> = {
   signal: SignalDialog,
 };
 
-/** The requests that the job's `can` allows, as buttons; nothing else is offered. */
+/** The requests that the job's `can` allows, as buttons, those that end or destroy work last; nothing else is offered. */
 export function Actions({ job }: { job: Job }) {
   const client = useQueryClient();
   const say = useToast();
@@ -66,25 +66,25 @@ export function Actions({ job }: { job: Job }) {
   };
   const close = () => setAsking(null);
   const Own = asking && DIALOGS[asking.name];
+  const offered = requestsOf(job).filter((request) => may[request.scope]);
+  const button = (request: JobRequest) => {
+    const asked = request.name === "cancel" && isAskedToStop(job);
+    return (
+      <button
+        key={request.name}
+        type="button"
+        data-verb={request.name}
+        disabled={act.isPending || asked}
+        className={`button ${request.dangerous ? "button-danger" : ""}`}
+        onClick={() => open(request)}
+      >
+        {asked ? "Asked to stop" : request.label}
+      </button>
+    );
+  };
   return (
     <>
-      {requestsOf(job)
-        .filter((request) => may[request.scope])
-        .map((request) => {
-          const asked = request.name === "cancel" && isAskedToStop(job);
-          return (
-            <button
-              key={request.name}
-              type="button"
-              data-verb={request.name}
-              disabled={act.isPending || asked}
-              className={`button ${request.dangerous ? "button-danger" : ""}`}
-              onClick={() => open(request)}
-            >
-              {asked ? "Asked to stop" : request.label}
-            </button>
-          );
-        })}
+      {offered.filter((request) => !request.dangerous).map(button)}
       {may.enqueue &&
         job.awaits.map((name) => (
           <button key={name} type="button" className="button" onClick={() => setSending(name)}>
@@ -97,6 +97,7 @@ export function Actions({ job }: { job: Job }) {
         </button>
       )}
       <CopyMenu job={job} />
+      {offered.filter((request) => request.dangerous).map(button)}
       {sending !== null && <SignalDialog job={job} name={sending} onClose={() => setSending(null)} />}
       {again && <EnqueueDialog like={job} onClose={() => setAgain(false)} />}
       {Own ? (

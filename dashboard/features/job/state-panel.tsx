@@ -6,7 +6,10 @@ import { JsonText } from "@/ui/code";
 import { Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";
 import { differences } from "./diff";
-import { bySequence } from "./waterfall";
+import { bySequence, wasFailure } from "./waterfall";
+
+const whenKept = (change: Change) =>
+  wasFailure(change) ? `when ${visibleLine(change.step)} failed` : `after ${visibleLine(change.step)}`;
 
 /** What the machine knows now, and what each step changed of it where the machine keeps its states. */
 export function StatePanel({ job, history }: { job: Job; history: readonly Change[] }) {
@@ -20,7 +23,7 @@ export function StatePanel({ job, history }: { job: Job; history: readonly Chang
     .map((change, index) => ({ change, changed: differences(kept[index - 1]?.state ?? input, change.state) }))
     .filter(({ changed }) => changed.length > 0);
   return (
-    <Panel title="State" aside={last && <>after {visibleLine(last.step)}</>}>
+    <Panel title="State" aside={last && whenKept(last)}>
       <JsonText value={known} label="State" />
       {!last && (
         <p className="mt-2 text-12 text-muted">

@@ -13,7 +13,14 @@ import { visible, visibleLine } from "@/lib/visible";
 import { Icon } from "@/ui/icon";
 import { Link } from "@/ui/link";
 import { StateMark } from "@/ui/state";
-import { type Waterfall as Drawn, type Lane, type Piece, sayLane, waterfallOf } from "./waterfall";
+import {
+  type Waterfall as Drawn,
+  type Lane,
+  type Piece,
+  sayLane,
+  wasFailure,
+  waterfallOf,
+} from "./waterfall";
 
 /** The step and attempt whose lines of the log are shown. */
 export type Attempt = { step: string; attempt: number };
@@ -60,7 +67,7 @@ export function Waterfall({ job, history, family, chosen, choose }: Props) {
                 <span data-said className="block text-12 break-words text-muted">
                   {sayLane(lane, job.awaits)}
                 </span>
-                {lane.reason && failed(lane) && (
+                {lane.reason && wasFailure(lane) && (
                   <span
                     className="tone tone-red line-clamp-2 text-12 break-words"
                     title={visible(lane.reason)}
@@ -81,8 +88,6 @@ export function Waterfall({ job, history, family, chosen, choose }: Props) {
     </div>
   );
 }
-
-const failed = (lane: Lane) => lane.verb === "fail" || lane.verb === "stop" || lane.verb === "retry";
 
 /** A child: one lane for the whole of it, and its own lanes where it is opened. */
 function ChildLane({ child, frame }: { child: Job; frame: Drawn }) {
@@ -145,7 +150,7 @@ function ChildLane({ child, frame }: { child: Job; frame: Drawn }) {
 function Track({ pieces, frame, lane }: { pieces: readonly Piece[]; frame: Drawn; lane?: Lane }) {
   const length = frame.end - frame.begin;
   const at = (ms: number) => `${Math.max(0, Math.min(100, ((ms - frame.begin) / length) * 100))}%`;
-  const tone = lane && failed(lane) ? "tone-red" : "tone-blue";
+  const tone = lane && wasFailure(lane) ? "tone-red" : "tone-blue";
   return (
     <span className="relative block h-6" aria-hidden="true">
       {pieces.map((piece, index) => (
@@ -164,18 +169,18 @@ function Track({ pieces, frame, lane }: { pieces: readonly Piece[]; frame: Drawn
 }
 
 const WORDS = { ran: "ran", waited: "waited", queued: "queued", due: "not due" } as const;
+const second = (at: number) => clock(new Date(at).toISOString()).slice(0, 8);
 const offset = (ms: number) => `+${ms < 1 ? "0" : span(ms)}`;
 
 /** Offsets from when the job was accepted, and the clock at both ends. */
 function Scale({ frame }: { frame: Drawn }) {
   const length = frame.end - frame.begin;
   const { ticks } = timeAxis(length);
+  const begin = second(frame.begin);
+  const end = frame.live ? "now" : second(frame.end);
   return (
     <div className="lane text-12 text-muted" aria-hidden="true">
-      <span className="truncate">
-        {clock(new Date(frame.begin).toISOString()).slice(0, 8)} to{" "}
-        {frame.live ? "now" : clock(new Date(frame.end).toISOString()).slice(0, 8)}
-      </span>
+      <span className="truncate">{begin === end ? begin : `${begin} to ${end}`}</span>
       <span className="relative block h-4">
         {ticks
           .filter((tick) => tick.value <= length)

@@ -19,6 +19,10 @@ export type Lane = {
 };
 export type Waterfall = { begin: number; end: number; live: boolean; lanes: Lane[] };
 
+/** Whether an attempt ended with an error, be it tried again or not. */
+export const wasFailure = ({ verb }: { verb: string | null }) =>
+  verb === "fail" || verb === "stop" || verb === "retry";
+
 const time = (at: string) => Date.parse(at);
 export const bySequence = (history: readonly Change[]) =>
   [...history].sort((a, b) => Number(a.id) - Number(b.id));

@@ -5,6 +5,7 @@ import { useRef, useState } from "react";
 import { bodyOf, type Details } from "@/features/job/ask";
 import { RequestButton, RequestFields } from "@/features/job/request-fields";
 import { post } from "@/lib/api";
+import type { BodyOf } from "@/lib/api-types";
 import type { BulkPortion as Portion } from "@/lib/documents";
 import { count, plural } from "@/lib/format";
 import { keys } from "@/lib/keys";
@@ -136,7 +137,11 @@ export function BulkDialog({ filter, onClose, choose }: Props) {
 }
 
 /** The answers to one bulk request, a thousand jobs after another, until no page is left. */
-async function* portions(verb: string, body: object, signal?: AbortSignal): AsyncGenerator<Portion> {
+async function* portions(
+  verb: string,
+  body: Omit<BodyOf<"post", "/api/jobs/bulk/{verb}">, "cursor">,
+  signal?: AbortSignal,
+): AsyncGenerator<Portion> {
   let cursor: string | null = null;
   do {
     const portion: Portion = await post("/api/jobs/bulk/{verb}", {

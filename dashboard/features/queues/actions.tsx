@@ -22,7 +22,6 @@ export function QueueActions({ queue, small = false }: { queue: Queue; small?: b
     mutationFn: (verb: "pause" | "resume") =>
       post(verb === "pause" ? "/api/queues/{name}/pause" : "/api/queues/{name}/resume", {
         path: { name: queue.name },
-        body: {},
       }),
     onSuccess: (_, verb) => {
       setSheet(null);

@@ -123,9 +123,9 @@ function Actions({ schedule }: { schedule: Schedule }) {
   const act = useMutation({
     mutationFn: async (verb: "trigger" | "pause" | "resume" | "delete"): Promise<{ job?: Job }> => {
       const path = { name: schedule.name };
-      if (verb === "trigger") return post("/api/schedules/{name}/trigger", { path, body: {} });
-      if (verb === "pause") await post("/api/schedules/{name}/pause", { path, body: {} });
-      else if (verb === "resume") await post("/api/schedules/{name}/resume", { path, body: {} });
+      if (verb === "trigger") return post("/api/schedules/{name}/trigger", { path });
+      if (verb === "pause") await post("/api/schedules/{name}/pause", { path });
+      else if (verb === "resume") await post("/api/schedules/{name}/resume", { path });
       else await remove("/api/schedules/{name}", { path });
       return {};
     },

@@ -13,7 +13,8 @@ import { Field } from "@/ui/field";
 export function SignInPage() {
   const client = useQueryClient();
   const session = useSession();
-  const next = local(useSearchParams().get("next"));
+  const address = useSearchParams();
+  const next = local(address.get("next"));
   const [key, setKey] = useState("");
   const [wrong, setWrong] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
@@ -48,6 +49,11 @@ export function SignInPage() {
         </div>
         <div className="panel p-6">
           <h1 className="mb-4 text-20 font-semibold tracking-tight">Sign in</h1>
+          {address.has("ended") && (
+            <p role="status" className="-mt-2 mb-4 text-13 text-muted">
+              Your session has ended. Sign in to go on where you were.
+            </p>
+          )}
           <form onSubmit={(event) => void signIn(event)} className="flex flex-col gap-4">
             <Field
               name="Key"

@@ -133,7 +133,7 @@ export function Keys() {
 
 function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (key: Made) => void }) {
   const [name, setName] = useState("");
-  const [scope, setScope] = useState("read");
+  const [scope, setScope] = useState<keyof typeof SCOPES>("read");
   const make = useMutation({
     mutationFn: () => post("/api/keys", { body: { name: name.trim(), scopes: [scope] } }),
     onSuccess: ({ key }) => onMade(key),
@@ -151,7 +151,11 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (key: Made) 
           <input className="input" required value={name} onChange={(event) => setName(event.target.value)} />
         </Field>
         <Field name="Scope">
-          <select className="input" value={scope} onChange={(event) => setScope(event.target.value)}>
+          <select
+            className="input"
+            value={scope}
+            onChange={(event) => setScope(event.target.value as keyof typeof SCOPES)}
+          >
             {Object.entries(SCOPES).map(([each, meaning]) => (
               <option key={each} value={each}>
                 {each}: {meaning}

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { jobHref } from "@/lib/address";
 import { patch, post, remove } from "@/lib/api";
-import type { NewWebhook as Made, Webhook } from "@/lib/documents";
+import type { Alarm, NewWebhook as Made, Webhook } from "@/lib/documents";
 import { keys } from "@/lib/keys";
 import { useList } from "@/lib/list";
 import { Answer, Empty } from "@/ui/answer";
@@ -30,7 +30,7 @@ export function Webhooks() {
   const act = useMutation({
     mutationFn: async ({ hook, verb }: { hook: Webhook; verb: "test" | "pause" | "resume" | "delete" }) => {
       const path = { id: hook.id };
-      if (verb === "test") await post("/api/webhooks/{id}/test", { path, body: {} });
+      if (verb === "test") await post("/api/webhooks/{id}/test", { path });
       else if (verb === "delete") await remove("/api/webhooks/{id}", { path });
       else await patch("/api/webhooks/{id}", { path, body: { paused: verb === "pause" } });
     },
@@ -154,10 +154,11 @@ function NewWebhook({ onClose, onMade }: { onClose: () => void; onMade: (hook: M
       post("/api/webhooks", {
         body: {
           url: url.trim(),
+          // The service refuses a kind that it does not have, and names the nearest.
           kinds: kinds
             .split(",")
             .map((kind) => kind.trim())
-            .filter(Boolean),
+            .filter(Boolean) as Alarm["kind"][],
         },
       }),
     onSuccess: ({ webhook }) => onMade(webhook),

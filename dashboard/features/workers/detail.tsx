@@ -56,17 +56,8 @@ export function WorkerPage() {
                   ["Running", `${count(worker.running)} of ${count(worker.concurrency)}`],
                   ["Started", <Time key="started" at={worker.startedAt} />],
                   ["Last seen", <Time key="seen" at={worker.seenAt} />],
-                  [
-                    "Queues",
-                    worker.queues.length === 0
-                      ? "all"
-                      : worker.queues.map((name) => (
-                          <Link key={name} href={queueHref(name)} className="link mr-2">
-                            {visibleLine(name)}
-                          </Link>
-                        )),
-                  ],
-                  ["Actions", <Actions key="actions" actions={worker.actions} />],
+                  ["Queues", worker.queues.length === 0 ? "all" : linked(worker.queues, queueHref)],
+                  ["Actions", linked(actionsOf(worker), machineHref)],
                 ]}
               />
             </Panel>
@@ -77,17 +68,19 @@ export function WorkerPage() {
   );
 }
 
-function Actions({ actions }: { actions: Worker["actions"] }) {
-  const names = [...new Set(actions.map((each) => (typeof each === "string" ? each : nameOf(each))))];
-  return (
-    <span className="flex flex-wrap gap-x-2">
-      {names.map((name) => (
-        <Link key={name} href={machineHref(name)} className="link">
-          {visibleLine(name)}
-        </Link>
-      ))}
-    </span>
-  );
-}
+/** Names that lead to their pages; a name wider than its column breaks, a line breaks between names before that. */
+const linked = (names: readonly string[], href: (name: string) => string) => (
+  <span className="flex flex-wrap gap-x-2">
+    {names.map((name) => (
+      <Link key={name} href={href(name)} className="link wrap-anywhere">
+        {visibleLine(name)}
+      </Link>
+    ))}
+  </span>
+);
+
+const actionsOf = ({ actions }: Worker) => [
+  ...new Set(actions.map((each) => (typeof each === "string" ? each : nameOf(each)))),
+];
 
 const nameOf = (action: object) => ("name" in action ? String(action.name) : JSON.stringify(action));

@@ -16,7 +16,7 @@ export function Drain({ worker, small = false }: { worker: Worker; small?: boole
   const may = useMay("operate");
   const [asks, setAsks] = useState(false);
   const drain = useMutation({
-    mutationFn: () => post("/api/workers/{id}/drain", { path: { id: worker.id }, body: {} }),
+    mutationFn: () => post("/api/workers/{id}/drain", { path: { id: worker.id } }),
     onSuccess: () => {
       setAsks(false);
       say("The worker finishes what it runs, takes nothing new, and stops.");
