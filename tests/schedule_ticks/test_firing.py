@@ -49,6 +49,19 @@ async def test_a_schedule_without_a_plan_and_a_sentence_that_cannot_be_read_is_p
     assert (await outcome(app), await outcome(app, "another")) == ((0, 0), (2, 0))
 
 
+async def test_a_sweeper_that_fired_a_schedule_comes_again_at_its_next_tick(app):
+    await add(app, "every second")
+    await app.clock.move("1s")
+    assert await Sweeper(app.store, "w", interval=60).tick() == 1
+
+
+async def test_a_sweeper_that_ended_a_job_comes_again_when_the_next_one_expires(app):
+    for ttl in ("1s", "1.5s"):
+        await app.report.options(ttl=ttl).enqueue()
+    await app.clock.move("1s")
+    assert await Sweeper(app.store, "w", interval=60).tick() == 0.5
+
+
 async def test_the_ttl_of_a_late_job_begins_when_it_is_made(app):
     await app.schedules.add("report", "every hour", app.report.options(ttl="10m").call())
     await app.clock.freeze(NOON + HOUR + timedelta(minutes=30))

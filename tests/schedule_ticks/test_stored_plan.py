@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import psycopg
 import pytest
 from tests.captured_logs import capture_logs
@@ -126,6 +128,28 @@ async def test_a_damaged_plan_pauses_its_schedule_with_the_reason_and_stops_no_o
     assert await outcome(app, "another") == (1, 0)
     assert "damaged" in (await app.schedules.get("report")).pause_reason
     assert [line["schedule"] for line in logs if line["log_level"] == "error"] == ["report"]
+
+
+async def test_a_schedule_whose_ticks_postgres_refuses_stops_no_other_and_raises_an_alarm(app, sql):
+    await add(app, "every minute")
+    await app.schedules.add("another", "every minute", app.report.call())
+    await sql("alter table kairos.ticks add constraint unlucky check (schedule <> 'report')")
+    await sql(
+        "insert into kairos.workers (id, host, pid, queues, actions, concurrency, started_at, seen_at)"
+        " values ('w1', 'box', 1, '{}', '{}', 1, %s, %s)",
+        NOON,
+        NOON + timedelta(minutes=4),
+    )
+    await app.clock.move("4m")
+    with capture_logs() as logs:
+        await fire_all(app)
+    assert (await outcome(app, "another"), await outcome(app)) == ((2, 2), (0, 0))
+    (line,) = (line for line in logs if line["log_level"] == "error")
+    assert line["schedule"] == "report"
+    assert "unlucky" in line["error"]
+    (check,) = (each for each in CHECKS if "schedule_overdue" in each.kinds)
+    found = await app.store.run(query(check, Thresholds()))
+    assert [(row["kind"], row["subject"]) for row in found] == [("schedule_overdue", "report")]
 
 
 async def test_the_stored_plan_is_the_plan_of_the_sentence(app):

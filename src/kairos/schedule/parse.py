@@ -108,7 +108,7 @@ def parse(text: str, now: int, zone: str, calendars: Mapping[str, Container[date
     stepped = any(isinstance(rule, Calendar) and rule.step for rule in recurrence.rules)
     if stepped and not _reads_back(recurrence, now):
         raise IntentError(
-            "No one sentence says this: make it several schedules.", text=text, length=len(text)
+            "No single sentence can express this: make several schedules.", text=text, length=len(text)
         )
     return recurrence
 

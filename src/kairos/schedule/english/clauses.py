@@ -185,6 +185,8 @@ def read_in(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
             reader.refuse("That names a whole month, not a day.", mark)
         last = draft.picks[-1] if draft.picks else None
         if last is not None and last.weekdays and last.last == mark - 2:
+            if any(token.text in ("every", "each") for token in reader.tokens[last.first : mark]):
+                reader.refuse("Are these months meant for all the days, or only for the last?", last.first)
             draft.picks[-1] = replace(last, months=months)
         else:
             draft.months, draft.months_at = months, mark

@@ -54,6 +54,7 @@ def compile_parts(
         return Recurrence(rules, zone)
     if not all(recurring):
         reader.refuse("One part of this recurs and another does not.", 0, until=len(reader.tokens))
+    _check_shared(reader, parts, limits)
     pieces = [compile_calendar(reader, draft, limits, zone) for draft in parts]
     if len(pieces) > 1 and any(piece.every or piece.start for piece in pieces):
         reader.refuse(
@@ -82,6 +83,17 @@ def _share_every(parts: list[Draft]) -> None:
         single = draft.instant is not None or draft.delay is not None or draft.once
         if draft.times and not single and _only_weekdays(draft):
             draft.recurring = True
+
+
+def _check_shared(reader: TokenReader, parts: list[Draft], limits: Limits) -> None:
+    """What is said behind the last of several parts may be meant for it only."""
+    if len(parts) == 1:
+        return
+    last = parts[-1]
+    if last.months and last.months_at > last.time_at and any(not part.months for part in parts[:-1]):
+        reader.refuse("Are these months meant for all the days, or only for the last?", last.months_at)
+    if limits.count is not None:
+        reader.refuse("So many times in all, or of each part?", limits.count_at)
 
 
 def _only_weekdays(draft: Draft) -> bool:

@@ -49,10 +49,14 @@ def _days(reader: TokenReader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple
         if len(steps) > 1 or draft.period is not None:
             reader.refuse("How often is said twice.", draft.picks[0].first)
         number, unit = steps.pop(), "month"
+    if number > 1:
+        _check_one_interval(reader, draft)
     shared = next((pick.scope for pick in reversed(draft.picks) if pick.scope is not None), scope)
     narrowed = [pick for pick in draft.picks if pick.months]
     if draft.loosely and narrowed and len(narrowed) < len(draft.picks):
         reader.refuse("Are these months meant for all the days, or only for the last?", narrowed[-1].first)
+    if _another_every(draft) and _months_only_behind(draft):
+        reader.refuse("Are these months meant for all the days, or only for the last?", draft.picks[-1].first)
     rules: list[DayRule] = []
     for pick in draft.picks:
         rules.extend(_rules(reader, draft, pick, unit, shared, number))
@@ -180,6 +184,36 @@ def _check_rate(reader: TokenReader, draft: Draft) -> None:
         refuse_rate(reader, first, until)
     if named not in (0, count):
         reader.refuse(f"This names {named} a {unit}, not {count}.", first, until=until)
+
+
+def _another_every(draft: Draft) -> int | None:
+    """The second “every” of “every monday and every other tuesday”: it may say how often only the last days come."""
+    if len(draft.picks) < 2:
+        return None
+    first, last = draft.picks[0].last, draft.picks[-1].last
+    return next((at for at in draft.everies if first < at < last), None)
+
+
+def _months_only_behind(draft: Draft) -> bool:
+    """“every 15th and every 1st in january”: months behind the last days."""
+    last = draft.picks[-1]
+    if draft.months:
+        return draft.months_at > last.last
+    bare = any(pick.scope == Scope("month", each=False) for pick in draft.picks[:-1])
+    return bare and last.scope is not None and last.scope.kind == "months"
+
+
+def _check_one_interval(reader: TokenReader, draft: Draft) -> None:
+    """“every monday and every other tuesday” has two intervals; one part has one."""
+    at = _another_every(draft)
+    several = len(draft.picks) > 1 or any(len(pick.weekdays) > 1 for pick in draft.picks)
+    if at is None and several and len(draft.everies) > 1:
+        at = draft.everies[1]
+    if at is None and len({pick.scope for pick in draft.picks if pick.scope is not None}) > 1:
+        at = draft.picks[-1].first
+    if at is not None:
+        two = ("every monday at 09:00", "every 2 weeks on tuesday at 09:00")
+        reader.refuse("How often is said of some of the days only: make two schedules.", at, two)
 
 
 def _check_period(reader: TokenReader, draft: Draft, unit: str, number: int) -> None:

@@ -75,7 +75,7 @@ class DayChoice:
 class Draft:
     """One part of an intent: days and times, with what bounds them."""
 
-    every: int | None = None  # token index of the first “every”, “daily”, …
+    everies: list[int] = field(default_factory=list)  # token indexes of “every”, “daily”, …
     cadence: int | None = None  # seconds
     period: tuple[int, str] | None = None
     rate: tuple[int, str, int, int] | None = None  # “twice a day”: how many, per what, and its tokens
@@ -108,6 +108,17 @@ class Draft:
         self.picks.append(pick)
         self.joined = False
 
+    def recurs(self, mark: int) -> None:
+        """Note that the word at this index says that the part recurs."""
+        self.recurring = True
+        if mark not in self.everies:
+            self.everies.append(mark)
+
+    @property
+    def every(self) -> int | None:
+        """The token index of the first “every”, “daily”, …"""
+        return self.everies[0] if self.everies else None
+
     @property
     def timed(self) -> bool:
         """Whether a time of day or an interval within the day was read."""
@@ -131,3 +142,8 @@ class Limits:
     holidays: list[str] = field(default_factory=list)
     zone: str | None = None
     rfc5545_gaps: bool = False
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a start or an end was read."""
+        return (self.start or self.end or self.count or self.length) is not None

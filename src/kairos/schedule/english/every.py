@@ -47,8 +47,7 @@ def read_every(reader: TokenReader, draft: Draft) -> bool:
         return False
     reader.take()
     reader.accept("single")
-    draft.every = mark if draft.every is None else draft.every
-    draft.recurring = True
+    draft.recurs(mark)
     if not _after_every(reader, draft, mark):
         if reader.done:
             reader.refuse("Every what?", mark, ("every day at 09:00",))
@@ -312,8 +311,8 @@ def _set_cadence(reader: TokenReader, draft: Draft, seconds: int, mark: int) -> 
         reader.refuse("That is longer than an interval may be.", mark)
     if draft.cadence is not None:
         reader.refuse("How often is said twice.", mark)
-    draft.cadence, draft.recurring = seconds, True
-    draft.every = mark if draft.every is None else draft.every
+    draft.cadence = seconds
+    draft.recurs(mark)
 
 
 def _set_period(reader: TokenReader, draft: Draft, every: int, unit: str, mark: int) -> None:
@@ -323,5 +322,5 @@ def _set_period(reader: TokenReader, draft: Draft, every: int, unit: str, mark: 
         reader.refuse("That is longer than an interval may be.", mark)
     if draft.period is not None:
         reader.refuse("How often is said twice.", mark)
-    draft.period, draft.recurring = (every, unit), True
-    draft.every = mark if draft.every is None else draft.every
+    draft.period = (every, unit)
+    draft.recurs(mark)

@@ -86,6 +86,8 @@ def _connector(reader: TokenReader, parts: list[Draft], limits: Limits) -> bool:
         if _begins_another_part(reader, draft) and limits == Limits():
             parts.append(Draft())
         return True
+    if limits.bounded and (starts_day_choice(reader) or reader.at("every", "each")):
+        reader.refuse("Is what came before meant for both parts? Say it at the end.", mark, until=mark + 1)
     draft.joined = True
     draft.loosely = draft.loosely or also is None
     if not (starts_day_choice(reader) or reader.at("every", "each", "on", "once", "in", "at")):

@@ -31,6 +31,8 @@ def read_weekdays(reader: TokenReader, joined: bool = True) -> DayChoice | None:
             break
         days, more, size = one
         reader.index += size
+        if _recurs(reader, mark) and reader.at("until", "till") and weekdays_of(reader, ahead=1):
+            _refuse_until(reader)
         end = _range_end(reader) if len(days) == 1 else None
         if end is not None:
             last, last_plural = end
@@ -48,6 +50,19 @@ def read_weekdays(reader: TokenReader, joined: bool = True) -> DayChoice | None:
 
 def _recurs(reader: TokenReader, mark: int) -> bool:
     return mark > 0 and reader.tokens[mark - 1].text in ("every", "each")
+
+
+def _refuse_until(reader: TokenReader) -> None:
+    """“every monday until friday” is five days a week to some and ends on a Friday to others."""
+    first, last = reader.tokens[reader.index - 1].raw, reader.tokens[reader.index + 1].raw
+    reader.refuse(
+        f"The days from {first} to {last}, or each {first} before a {last}?",
+        suggestions=(
+            f"every {first} to {last} at 09:00",
+            f"every {first} at 09:00 until {reader.in_days(30)}",
+        ),
+        until=reader.index + 2,
+    )
 
 
 def _range_end(reader: TokenReader) -> tuple[int, bool] | None:

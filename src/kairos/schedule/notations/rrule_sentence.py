@@ -29,7 +29,7 @@ def parse(text: str, now: int) -> Recurrence:
     zone = find_zone(found["zone"]) if found else None
     if found is None or zone is None:
         raise IntentError(
-            "A rule in a sentence has its start and its zone.",
+            "A sentence with an RRULE needs a start and a time zone.",
             text=text,
             length=len(text),
             suggestions=(EXAMPLE,),
