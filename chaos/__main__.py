@@ -39,7 +39,11 @@ def main(arguments: list[str] | None = None) -> int:
     is_load = given.rate > MOST_CHECKED
     # By an exception, so that everything is cleaned up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    folder = Path(tempfile.mkdtemp(prefix="kairos-chaos-"))
+    folder = given.report or Path(tempfile.mkdtemp(prefix="kairos-chaos-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / "journal").exists():
+        parser.error(f"{folder} holds the journal of another run: name an empty folder")
+    folder.chmod(0o755)
     cluster = Cluster(folder, standby=not given.no_standby)
     try:
         cluster.start()
@@ -54,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
                     seed=given.seed,
                     rate=BESIDE_LOAD if is_load else given.rate,
                     load=given.rate if is_load else 0.0,
-                    backlog=round(20 * given.rate) if is_load else 60,
+                    backlog=round((20 if is_load else 4) * given.rate),
                     mutant=given.mutant,
                     faults={name: WEIGHTS[name] for name in names} or WEIGHTS,
                     watch=display.show,
@@ -62,8 +66,8 @@ def main(arguments: list[str] | None = None) -> int:
             )
     finally:
         cluster.stop()
-    report.write(given.report or folder)
-    show(report, given.report or folder)
+    report.write(folder)
+    show(report, folder)
     return report.exit_code
 
 

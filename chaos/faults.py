@@ -227,7 +227,7 @@ class ServerFaults(DatabaseFaults):
         network.pooled.cut()
         if hang:
             await asyncio.sleep(self._dice.uniform(3, 6))
-            await asyncio.to_thread(cluster.kill_hung_primary)
+        await asyncio.to_thread(cluster.remove_old_primary)
         await asyncio.to_thread(cluster.add_standby)
         network.follow(cluster.primary.url(), cluster.standby.url())
         return True

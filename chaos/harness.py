@@ -40,7 +40,7 @@ WORKERS = 3
 TICK = 2  # seconds between two ticks of the schedule
 
 _LIVE = """
-select count(*) as all, count(partition_key) as keyed
+select count(*) as all, count(partition_key) as keyed, count(*) filter (where queue = 'limited') as limited
 from kairos.gen_durable where status::text <> all ($1::text[]) and queue <> 'closed'
 """
 
@@ -96,6 +96,13 @@ class Plan:
     load: float = 0.0  # jobs a second beside those that are checked one by one; then growth is checked too
     watch: Callable[[Run], None] = lambda run: None
     workers: int = WORKERS
+
+    @property
+    def concurrency(self) -> int:
+        """Few steps at once, so that jobs wait for each other; more only where the rate asks for them."""
+        if self.load:
+            return 50
+        return 4 if self.rate <= 20 else round(self.rate / 2)
 
 
 class Run:
@@ -177,9 +184,14 @@ class Run:
 
     def _start_worker(self, release: int) -> Forked:
         """Start a worker; one in three connects through the pooler, if there is one."""
-        settings: dict[str, Any] = {"lease": LEASE, "poll": 0.1, "concurrency": 4, "grace": 5}
+        settings: dict[str, Any] = {
+            "lease": LEASE,
+            "poll": 0.1,
+            "concurrency": self.plan.concurrency,
+            "grace": 5,
+        }
         if self.plan.load:
-            settings |= {"concurrency": 50, "retention": "1m"}
+            settings["retention"] = "1m"
         url, connecting = self.network.url, {}
         if self.pooler is not None and self.dice.random() < 1 / 3:
             url, connecting = self.pooler.url, {"prepare": False, "direct_url": self.network.url}
@@ -291,7 +303,7 @@ class Run:
                     while True:
                         live = await connection.fetchrow(_LIVE, list(TERMINAL))
                         self.left = self.clients.backlog = live["all"]
-                        self.clients.keyed = live["keyed"]
+                        self.clients.keyed, self.clients.limited = live["keyed"], live["limited"]
                         await asyncio.sleep(0.25)
             await asyncio.sleep(0.2)
 

@@ -20,7 +20,9 @@ from kairos import Kairos, KairosError
 from kairos.remote import KairosClient
 
 KEYS = ("red", "green", "blue")
-_MOST_KEYED = 30  # jobs that are live at once
+# Jobs of a key run one at a time and those of a limited queue three: beyond so many live ones no more are enqueued, or
+# on a slow machine only they would be left.
+_MOST_HELD_UP = 30
 _COUNTED_ANSWERS = {"woke": "signals that woke", "delivered": "signals that waited"}
 MIX = {
     "walk": 60.0,
@@ -48,9 +50,11 @@ class Clients:
         self._signals = 0
         self._background: set[asyncio.Task[None]] = set()
         self._readers: list[asyncio.Task[None]] = []
+        self._patience = math.inf
         self._deadline = math.inf
         self.backlog = 0  # live jobs, when last counted
         self.keyed = 0  # those with a partition key
+        self.limited = 0  # those of the limited queue
         self.counts: Counter[str] = Counter()  # acknowledgements and requests, by the names in guards.py
 
     async def run(self, rate: float, most: int, mix: Mapping[str, float] = MIX) -> None:
@@ -83,16 +87,18 @@ class Clients:
             else:
                 self.counts["ack"] += batch
 
-    async def finish(self, within: float) -> None:
-        """Wait until all clients have finished; a signal must be acknowledged within so many seconds."""
-        self._deadline = time.monotonic() + within
-        with suppress(TimeoutError):
-            async with asyncio.timeout(2 * within):
-                while self._background:
-                    await asyncio.wait(self._background)
+    async def finish(self, patience: float) -> None:
+        """Wait until all clients have finished; they give up after `patience` seconds without an answer to any."""
+        self._patience = patience
+        self._note_progress()
+        while self._background and time.monotonic() < self._deadline + patience:
+            await asyncio.wait(self._background, timeout=1)
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
+
+    def _note_progress(self) -> None:
+        self._deadline = time.monotonic() + self._patience
 
     async def close(self) -> None:
         """Stop following the event stream."""
@@ -123,12 +129,13 @@ class Clients:
 
     async def _walk(self) -> None:
         key = self._dice.choice([None, None, *KEYS])
-        if self.keyed > _MOST_KEYED:
-            key = None  # jobs of a key run one at a time: on a slow machine only they would be left
+        if self.keyed > _MOST_HELD_UP:
+            key = None
         await self.enqueue("walk", {"n": 0, "key": key}, key=key)
 
     async def _limited(self) -> None:
-        await self.enqueue("walk", {"n": 0, "key": None}, queue="limited")
+        queue = "limited" if self.limited <= _MOST_HELD_UP else "default"
+        await self.enqueue("walk", {"n": 0, "key": None}, queue=queue)
 
     async def _brief(self) -> None:
         """Enqueue a job with a TTL that expires about when it would be picked, or in a queue without workers."""
@@ -234,6 +241,7 @@ class Clients:
         except KairosError as error:
             self._journal.write("info", job=job, number=number, error=str(error))
             return error.code in ("NOT_FOUND", "INVALID_TRANSITION", "CONFLICT")
+        self._note_progress()
         self._journal.write("sent", job=job, number=number, answer=str(answer))
         if str(answer) in _COUNTED_ANSWERS:
             self.counts[_COUNTED_ANSWERS[str(answer)]] += 1

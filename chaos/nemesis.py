@@ -92,6 +92,7 @@ class Nemesis:
             too_rare = [name for name in weights if self.counts[name] < wanted.get(name, 0)]
             names = too_rare if too_rare and self._dice.random() < 0.5 else list(weights)
             (name,) = self._dice.choices(names, [weights[each] for each in names])
+            self._wake_late()
             self.now = name
             if await self.faults[name]():
                 self.counts[name] += 1
@@ -134,6 +135,14 @@ class Nemesis:
                 self.counts["worker did not stop"] += 1
                 worker.kill()
         self.replace_dead()
+
+    def _wake_late(self) -> None:
+        """Wake workers that reached a failpoint after the fault that armed it had ended: no other fault would."""
+        self._read_journal()
+        for pid in self._frozen:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        self._frozen.clear()
 
     def wake_all(self) -> None:
         for worker in self.workers:

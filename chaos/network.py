@@ -121,8 +121,10 @@ class Pooler:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
+                if (code := self._process.poll()) is not None:
+                    raise RuntimeError(f"PgBouncer ended with {code} before it was ready")
                 with suppress(OSError):
                     _, writer = await asyncio.open_connection("127.0.0.1", self.port)
                     writer.close()

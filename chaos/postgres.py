@@ -43,7 +43,7 @@ class Cluster:
         self._disks: set[Path] = set()
         self._wants_standby = standby
         self.standby: Server | None = None
-        self._hanging: Server | None = None  # the primary before the last failover
+        self._old: Server | None = None  # the primary before the last failover
 
     def start(self) -> None:
         self.primary = Server(self._new_folder(), settings=SETTINGS)
@@ -52,11 +52,9 @@ class Cluster:
             self.add_standby()
 
     def stop(self) -> None:
-        for server in (self.primary, self.standby, self._hanging):
+        for server in (self.primary, self.standby, self._old):
             if server is not None:
-                self.kill(server)
-                with suppress(Exception):  # its folder is removed anyway
-                    server.stop()
+                self._end(server)
         for disk in self._disks:
             subprocess.run(["umount", "--lazy", str(disk)], check=False)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -69,7 +67,7 @@ class Cluster:
         self.primary.start()
 
     def promote(self, *, hang: bool) -> None:
-        """Promote the standby; the old primary is killed, or hangs until `kill_hung_primary`."""
+        """Promote the standby; the old primary is killed, or hangs until `remove_old_primary`."""
         assert self.standby is not None
         old, self.primary = self.primary, self.standby
         for pid in processes(old):
@@ -82,15 +80,21 @@ class Cluster:
         ):  # a receiver that is stopped would never end, and the promotion would wait for it
             if "walreceiver" in title(pid):
                 _signal(pid, signal.SIGKILL if _is_stopped(pid) else 0)
-        self._hanging = old
+        self._old = old
         # Commits wait for no standby until there is a new one; no failover happens in between.
         _execute_until_accepted(self.primary, "select pg_promote(true, 60)")
         execute(self.primary, "alter system set synchronous_standby_names = ''", "select pg_reload_conf()")
 
-    def kill_hung_primary(self) -> None:
-        """Kill the old primary that hangs: it must not answer any more."""
-        if self._hanging is not None:
-            self.kill(self._hanging)
+    def remove_old_primary(self) -> None:
+        """Kill the old primary, which may hang, and free its disk: a long run makes dozens, all of them in memory."""
+        if self._old is None:
+            return
+        self._end(self._old)
+        disk, self._old = self._old.data, None
+        if disk in self._disks:
+            subprocess.run(["umount", str(disk)], check=True, timeout=60)
+            self._disks.remove(disk)
+        shutil.rmtree(disk)
 
     def add_standby(self) -> None:
         """Copy the primary to a new synchronous standby."""
@@ -134,6 +138,11 @@ class Cluster:
         size = used + (256 << 10) if full else _ROOM
         remount = ["mount", "-o", f"remount,size={size}", str(disk)]
         return subprocess.run(remount, check=False, capture_output=True).returncode == 0
+
+    def _end(self, server: Server) -> None:
+        self.kill(server)
+        with suppress(Exception):  # what it says about its data does not matter: its folder is removed
+            server.stop()  # closes its lock file
 
     def kill(self, server: Server) -> None:
         deadline = time.monotonic() + 30

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
+import os
 import pickle
+import signal
+import socket
+from pathlib import Path
 
 import pytest
 from tests.clusters import cluster_steps
-from tests.clusters.conftest import LocalCluster, app_on, free_port, require_client
+from tests.clusters.conftest import LocalCluster, app_on, descendants, free_port, require_client
 from tests.clusters.test_steps_on_clusters import begun, ended_patiently, released_because
 from tests.worker.world import ended, fetch, until, verbs, working
 
@@ -57,6 +62,49 @@ async def test_a_cluster_that_cannot_be_reached_hands_jobs_back_raises_an_alarm_
         cluster.stop()
 
 
+async def test_while_a_cluster_does_not_answer_its_steps_are_not_timed_out_and_are_handed_back_at_last(
+    database, kind
+):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        app = app_on(database, LocalCluster(kind, silent.getsockname()[1]))
+
+        @app.job(name=f"slow_beside_{kind}", timeout="2s")
+        async def slow() -> None:
+            await asyncio.sleep(3600)
+
+        async with working(app, concurrency=2):
+            far = await app.enqueue(getattr(cluster_steps, f"hang_{kind}").call(folder=""))
+            (client,) = await until(clients)
+            near = await ended(app, (await slow.enqueue()).id)
+            assert near.error_code == "STEP_TIMEOUT"  # so the time of the other step would be over too
+            assert (await app.get(far.id)).state == "running"
+            os.kill(client, signal.SIGKILL)
+            assert f"The {kind} cluster at" in await released_because(app, far.id)
+
+
+def clients():
+    """The processes of this one that are clients of clusters."""
+    return [
+        pid
+        for pid in descendants(os.getpid())
+        if b"kairos.worker.clusters.bridge" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    ]
+
+
+async def started(app, kind, folder):
+    """Enqueue a job that waits for the file `go`, and wait until its step runs on the cluster."""
+    job = await app.enqueue(getattr(cluster_steps, f"talk_then_wait_{kind}").call(folder=str(folder)))
+    await begun(folder)
+    return job
+
+
+async def went_after_release(app, job_id):
+    """Require that a job ends well without a failed attempt, after it was handed back."""
+    job = await ended_patiently(app, job_id)
+    assert (job.output, job.attempt) == ("went", 0)
+    assert set(await verbs(app, job_id)) == {"release", "done"}
+
+
 async def test_a_cluster_that_is_restarted_hands_back_what_ran_there_and_the_jobs_run_again(
     database, kind, tmp_path
 ):
@@ -64,18 +112,13 @@ async def test_a_cluster_that_is_restarted_hands_back_what_ran_there_and_the_job
     app = app_on(database, cluster)
     try:
         async with working(app):
-            job = await app.enqueue(
-                getattr(cluster_steps, f"talk_then_wait_{kind}").call(folder=str(tmp_path))
-            )
-            await begun(tmp_path)
+            job = await started(app, kind, tmp_path)
             cluster.stop()
             reason = await released_because(app, job.id)
             assert f"{kind} cluster" in reason
             (tmp_path / "go").touch()
             cluster.start()
-            job = await ended_patiently(app, job.id)
-            assert (job.output, job.attempt) == ("went", 0)
-            assert set(await verbs(app, job.id)) == {"release", "done"}
+            await went_after_release(app, job.id)
     finally:
         cluster.stop()
 
@@ -85,17 +128,12 @@ async def test_a_step_whose_node_is_lost_is_handed_back_and_runs_on_another_node
     app = app_on(database, cluster)
     try:
         async with working(app):
-            job = await app.enqueue(
-                getattr(cluster_steps, f"talk_then_wait_{kind}").call(folder=str(tmp_path))
-            )
-            await begun(tmp_path)
+            job = await started(app, kind, tmp_path)
             cluster.lose_node()
             assert "lost step 'run'" in await released_because(app, job.id)
             (tmp_path / "go").touch()
             cluster.add_node()
-            job = await ended_patiently(app, job.id)
-            assert (job.output, job.attempt) == ("went", 0)
-            assert set(await verbs(app, job.id)) == {"release", "done"}
+            await went_after_release(app, job.id)
     finally:
         cluster.stop()
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
+import signal
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from chaos import guards, harness, load, program, recovery
+from chaos.__main__ import main
 from chaos.harness import WEIGHTS, run
+from chaos.journal import Journal
+from chaos.nemesis import Nemesis
+from chaos.processes import Forked
 from chaos.record import Record
 from chaos.report import Report
+
+from kairos.worker.keeper import is_stopped
 
 AIMED = {name: WEIGHTS[name] for name in ("kill", "freeze", "cut", "cut after commit", "freeze in a commit")}
 
@@ -58,6 +68,67 @@ async def test_a_run_that_ends_on_workers_of_the_old_release_finishes_the_deploy
     report = await run(database, tmp_path, seconds=2, seed=1, faults={}, http=False, mix={"trek": 1.0})
     assert report.violations == []
     assert started == [program.OLD] * harness.WORKERS + [program.NEW] * harness.WORKERS
+
+
+async def test_clients_go_on_while_their_signals_are_acknowledged(tmp_path, monkeypatch):
+    """On a slow machine the last signals take longer in all than the patience with each of them."""
+    now, wanted, sent = 0.0, asyncio.Queue[int](), 0
+
+    class SlowApp:
+        def action(self, name):
+            return self
+
+        def options(self, **given):
+            return self
+
+        async def enqueue(self, **state):
+            wanted.put_nowait(state["wanted"])
+            return SimpleNamespace(id=7)
+
+        async def get(self, job):
+            return SimpleNamespace(state="waiting")
+
+        async def signal(self, job, name, payload, dedup_key):
+            nonlocal now, sent
+            now, sent = now + 50, sent + 1
+            return "parked"
+
+    monkeypatch.setattr(load, "time", SimpleNamespace(monotonic=lambda: now))
+    clients = load.Clients(SlowApp(), SlowApp(), Journal(tmp_path / "journal"), random.Random(0))
+    one_job = asyncio.create_task(clients.run(rate=0.001, most=1, mix={"inbox": 1.0}))
+    assert await wanted.get() == 4
+    one_job.cancel()
+    await clients.finish(patience=60)
+    assert sent == 4
+
+
+async def test_a_worker_that_froze_too_late_for_its_fault_is_woken_before_the_next(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    process = await asyncio.create_subprocess_exec("sleep", "60")
+    try:
+        process.send_signal(signal.SIGSTOP)
+        journal.write("frozen", at="after park_jobs", pid=process.pid)
+
+        async def nothing() -> bool:
+            nemesis.stopped = True
+            return False
+
+        def no_worker(_release: int) -> Forked:
+            raise AssertionError
+
+        nemesis = Nemesis(tmp_path, journal, random.Random(1), 0.1, no_worker, {"nothing": nothing})
+        await nemesis.run({"nothing": 1.0}, {})
+        assert not is_stopped(process.pid)
+    finally:
+        process.kill()
+        await process.wait()
+
+
+def test_a_folder_with_the_journal_of_another_run_is_refused(tmp_path, capsys):
+    (tmp_path / "journal").touch()
+    with pytest.raises(SystemExit):
+        main(["--report", str(tmp_path)])
+    assert "holds the journal of another run" in capsys.readouterr().err
 
 
 def test_a_run_that_did_too_little_proves_nothing():

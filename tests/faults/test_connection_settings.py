@@ -12,6 +12,7 @@ import uvloop
 from tests.worker.world import ended, fetch, until, working
 
 from kairos import Await, Context, Done, Kairos, SyncKairos, step
+from kairos.errors import ConfigError
 from kairos.store.connection_settings import Deadlines, keep_alive
 from kairos.store.driver_errors import UNAVAILABLE
 
@@ -150,6 +151,51 @@ async def test_every_kind_of_connection_states_isolation_durability_and_deadline
             assert await settings_of(connection, "idle_session_timeout") == ["0"]
             assert "0" not in await settings_of(connection, "idle_in_transaction_session_timeout")
             await connection.close()
+
+
+async def test_a_transaction_timeout_of_the_database_ends_no_step_and_no_migration(database):
+    """Postgres has this setting since version 17; an older server refuses connections that name it."""
+    with psycopg.connect(database) as connection:
+        if connection.info.server_version < 170000:
+            pytest.skip("this Postgres has no transaction_timeout")
+    carry(database, {"transaction_timeout": "'200ms'"})
+    app = Kairos(database)
+
+    @app.job
+    async def write(ctx: Context) -> Any:
+        async with ctx.transaction() as connection:
+            return await connection.fetchval("select 1 from pg_sleep(0.5)")
+
+    @app.job
+    def write_in_thread(ctx: Context) -> Any:
+        with ctx.transaction() as connection:
+            return connection.execute("select 1 from pg_sleep(0.5)").fetchone()[0]
+
+    async with working(app):
+        for job in (await write.enqueue(), await write_in_thread.enqueue()):
+            assert (await ended(app, job.id)).output == 1
+        for connect in (app.store.connect, app.store.connections.connect_for_migration):
+            connection = await connect()
+            assert await settings_of(connection, "transaction_timeout") == ["0"]
+            await connection.close()
+    with SyncKairos(database) as sync_app:
+        for connect in (sync_app.store.connect, sync_app.store.connect_for_migration):
+            with connect() as connection:
+                assert connection.execute("show transaction_timeout").fetchone() == ("0",)
+
+
+def test_a_session_without_triggers_is_refused(database):
+    """The guard and the ledger are triggers: an administrator may have turned them off for a restore or a replica."""
+    carry(database, {"session_replication_role": "replica"})
+    with pytest.raises(ConfigError, match="session_replication_role = 'replica'"), SyncKairos(database):
+        pass
+
+    async def opened() -> None:
+        async with Kairos(database):
+            pass
+
+    with pytest.raises(ConfigError, match="session_replication_role = 'replica'"):
+        asyncio.run(opened())
 
 
 async def test_the_keeper_states_isolation_and_deadlines_too(hostile):

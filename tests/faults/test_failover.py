@@ -64,7 +64,7 @@ async def test_a_promoted_synchronous_standby_has_every_acknowledged_job_and_wor
             async with declare(Kairos(cluster.primary.url())) as direct:
                 for number, job in enumerate(accepted):
                     assert await direct.result(job, timeout=60) == number
-            await asyncio.to_thread(cluster.kill_hung_primary)
+            await asyncio.to_thread(cluster.remove_old_primary)
 
 
 def _wait_for(names: str, cluster: Cluster) -> None:

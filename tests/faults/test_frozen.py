@@ -67,9 +67,14 @@ async def test_a_worker_frozen_while_a_pick_is_answered_does_not_keep_its_jobs(c
     """Postgres commits a pick once its rows are sent, and these do not fit into the buffers of a socket; a statement
     that is not prepared yet is sent in two halves.
     """
-    victim = await crew.ready()
+    victim = await crew.ready(poll=30)
+    measure = app.action("measure").options(**options)
+    # Its statements are prepared by now, and it makes no pick until it hears of these jobs.
+    assert (await ended(app, (await measure.enqueue("x")).id)).output == 1
+    idle = "select 1 from pg_stat_activity where query like '-- next\\_due%' and state = 'idle'"
+    await until(lambda: fetch(app, idle), "a picker that waits")
     crew.arm_freeze(f"during {statement}")
-    large = app.action("measure").options(**options).call("x" * 900_000)
+    large = measure.call("x" * 900_000)
     jobs = await app.enqueue_many([large] * 8)
     await crew.frozen(victim)
     await crew.ready()

@@ -90,6 +90,28 @@ async def test_a_step_is_stopped_once_its_lease_was_not_renewed_for_long(proxy, 
         proxy.cut()
 
 
+async def test_a_keeper_that_is_frozen_is_replaced_before_a_lease_is_over(crew, app):
+    worker = await crew.ready(lease=15)
+    job = await app.enqueue(crew.app.action("sleep").call(seconds=3600))
+    await crew.inside(job.id)
+    frozen = worker.keepers()
+    for keeper in frozen:
+        os.kill(keeper, SIGSTOP)
+
+    async def leased_until() -> Any:
+        (row,) = await fetch(app, "select lease_expires_at from kairos.gen_durable where id = $1", job.id)
+        return row["lease_expires_at"]
+
+    last = await leased_until()
+
+    async def is_renewed() -> bool:
+        return await leased_until() not in {last, None}
+
+    await until(is_renewed, "a renewal by another keeper")
+    assert not set(frozen) & set(worker.keepers())
+    assert await verbs(app, job.id) == []
+
+
 async def test_a_keeper_that_is_frozen_does_not_keep_its_worker_from_leaving(crew, app):
     worker = await crew.ready(grace=1)
     for keeper in worker.keepers():
@@ -137,7 +159,17 @@ async def _enqueued(app: Kairos, n: int) -> Any:
 _SOON = connection_settings.STATEMENT_TIMEOUT * 0.75
 
 
-async def test_a_client_whose_server_hangs_is_told_so_and_goes_on_at_the_next_host(database):
+def test_a_client_gives_a_hanging_server_up_long_before_its_statement_timeout():
+    """The tests below shorten the first of these waits."""
+    assert answer_watch.SILENCE + answer_watch.TRIES * Deadlines().connect < _SOON / 2
+
+
+@pytest.fixture
+def soon_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_watch, "SILENCE", 0.5)
+
+
+async def test_a_client_whose_server_hangs_is_told_so_and_goes_on_at_the_next_host(database, soon_watched):
     async with Proxy(database) as old, Proxy(database) as new:
         app = Kairos(url_of(database, old.port, new.port))
 
@@ -154,7 +186,9 @@ async def test_a_client_whose_server_hangs_is_told_so_and_goes_on_at_the_next_ho
                 assert (await hello.enqueue(n=3)).id
 
 
-async def test_a_sync_client_whose_server_hangs_is_told_so_and_goes_on_at_the_next_host(database):
+async def test_a_sync_client_whose_server_hangs_is_told_so_and_goes_on_at_the_next_host(
+    database, soon_watched
+):
     async with Proxy(database) as old, Proxy(database) as new:
         app = SyncKairos(url_of(database, old.port, new.port))
 

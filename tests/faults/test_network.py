@@ -10,6 +10,7 @@ from tests.faults.proxy import is_commit
 from tests.worker.world import ended, fetch, until, verbs
 
 from kairos import Await, Context, Done, Kairos, Next, step
+from kairos.worker import listener
 
 
 def names(*statements: str) -> Any:
@@ -76,6 +77,23 @@ async def test_a_connection_lost_between_two_calls_is_replaced_without_an_error(
         proxy.cut()
         await until(lambda: store.connections.open_connections == 0)
         assert (await through.action("child").enqueue(number=1)).id
+
+
+async def test_a_worker_whose_connection_for_notifications_was_closed_listens_again_at_once(
+    database, proxy, monkeypatch
+):
+    monkeypatch.setattr(listener, "PING_INTERVAL", 3600.0)
+    async with Kairos(database, direct_url=proxy.url) as app:
+
+        @app.job
+        async def work() -> str:
+            return "done"
+
+        async with app.worker(poll=3600) as worker:
+            for _ in range(3):
+                await until(lambda: worker.listener.is_receiving)
+                proxy.cut()
+                assert (await ended(app, (await work.enqueue()).id)).output == "done"
 
 
 @pytest.mark.parametrize(

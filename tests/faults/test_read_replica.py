@@ -7,6 +7,7 @@ import os
 import signal
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx2
 import pytest
@@ -133,6 +134,31 @@ async def test_a_replica_that_lags_is_left_until_it_has_caught_up(cluster):
 async def aged(client):
     answer = (await client.get("/api/jobs")).json()
     return answer if "age" in answer else None
+
+
+async def test_a_replica_of_a_former_primary_that_is_still_alive_is_not_fresh_however_much_it_has_replayed(
+    cluster, monkeypatch
+):
+    monkeypatch.setattr(replica_reads, "COMPARE_EVERY", 0.1)
+    former, left_behind = cluster.primary, cluster.standby
+    await asyncio.to_thread(cluster.add_standby)
+    promoted = cluster.standby
+    try:
+        execute(former, "alter system set synchronous_standby_names = ''", "select pg_reload_conf()")
+        await asyncio.to_thread(execute, promoted, "select pg_promote(true, 60)")
+        execute(former, "create table ahead as select repeat('x', 1000) from generate_series(1, 10000)")
+        servers = SimpleNamespace(primary=promoted, standby=left_behind)
+        async with served(servers, replica_lag=1.0) as (app, nothing, client):
+            job = await nothing.enqueue()
+            answer = (await client.get("/api/jobs")).json()
+            assert answer["jobs"][0]["id"] == job.id and "age" not in answer
+            assert any(
+                "follows timeline 1, and the primary is on 2" in detail for detail in await alarms(app)
+            )
+    finally:
+        cluster.kill(promoted)
+        promoted.stop()
+        cluster.standby = left_behind
 
 
 async def test_a_replica_that_was_promoted_is_not_read_any_more(cluster, monkeypatch):
