@@ -34,9 +34,19 @@ end
 $$;
 """
 # A statement of the test before may still run after its client has gone, and would lock rows against the emptying.
+# pg_terminate_backend itself waits in steps of 0.1 s.
 _END_OTHERS = """
-select pg_terminate_backend(pid, 10000) from pg_stat_activity
-where datname = current_database() and pid <> pg_backend_pid()
+do $$
+begin
+  loop
+    perform pg_stat_clear_snapshot();
+    perform pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid();
+    exit when not found;
+    perform pg_sleep(0.002);
+  end loop;
+end
+$$;
 """
 _REAL_TIME = """
 create or replace function kairos.now() returns timestamptz language sql stable parallel safe

@@ -86,9 +86,9 @@ class Action(Generic[P, J, R]):
         return self._options
 
     def then(self, action: Action[..., Any, R2], /, **given: Any) -> Chain[P, J, R2]:
-        """Return a chain: this action, and then another with what this one returned.
+        """Return a chain that runs this action, and then `action` with the result of this one.
 
-        That is the first argument of the other that is not `given`.
+        The result becomes the first argument of `action` that is not among `given`.
         """
         from kairos.chain import Chain
 

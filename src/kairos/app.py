@@ -127,7 +127,7 @@ class _App:
 
 
 class Kairos(_App, AsyncOperations):
-    """The async app. Without a URL it runs on the embedded Postgres that `kairos dev` made here or above."""
+    """The async app. Without a URL it uses the embedded Postgres of this folder or the nearest parent that has one."""
 
     def __init__(self, url: str | None = None, **settings: Any) -> None:
         super().__init__(url, **settings)
@@ -197,12 +197,12 @@ class Kairos(_App, AsyncOperations):
         return await store.migrate()
 
     def take_store(self) -> AsyncStore | None:
-        """Return the open store, if there is one, and go on without it."""
+        """Detach the open store from the app without closing it, and return it; None if the app is not open."""
         store, self._store, self._opening = self._store, None, None
         return store
 
     def put_store(self, store: AsyncStore | None) -> None:
-        """Use a store that was taken before."""
+        """Attach a store that `take_store` returned."""
         self._store = store
 
     def worker(self, queues: Any = None, concurrency: int = defaults.CONCURRENCY, **settings: Any) -> Worker:
@@ -329,12 +329,12 @@ class SyncKairos(_App, SyncOperations):
                 self._store = None
 
     def take_store(self) -> SyncStore | None:
-        """Return the open store, if there is one, and go on without it."""
+        """Detach the open store from the app without closing it, and return it; None if the app is not open."""
         store, self._store = self._store, None
         return store
 
     def put_store(self, store: SyncStore | None) -> None:
-        """Use a store that was taken before."""
+        """Attach a store that `take_store` returned."""
         self._store = store
 
     def migrate(self) -> list[str]:

@@ -87,8 +87,8 @@ def _later_link(action: Any, given: Mapping[str, Any]) -> dict[str, Any]:
         )
     if callable(options.key):
         raise BadDefinition(
-            f"The key of {machine.name!r} is computed from its arguments, which a chain does not know yet: give it one "
-            f"with {machine.name}.options(key=…)."
+            f"The key of {machine.name!r} is computed from its arguments, which a chain does not know yet: set a "
+            f"fixed key with {machine.name}.options(key=…)."
         )
     _refuse_unique(machine.name, options)
     for name in given:

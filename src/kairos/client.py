@@ -105,7 +105,7 @@ class OperationMethods(Decorators[J], ABC):
         until: datetime | None = None,
         reason: str | None = None,
     ) -> Operation[Job]:
-        """Put a job that waits for a worker off, by a delay from now or until an instant."""
+        """Postpone a job that waits for a worker, by a delay from now or until an instant."""
         return self._jobs(operations.move("snooze", job_id, delay=delay, until=until, reason=reason))
 
     @sync_or_async

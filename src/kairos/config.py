@@ -20,7 +20,8 @@ from kairos.errors import BadRequest, ConfigError
 from kairos.suggest import did_you_mean
 
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
-_DRIVER = re.compile(r"postgres(?:ql)?(\+\w+)")
+_URL = re.compile(r"postgres(?:ql)?(\+\w+)?://")
+_KEYWORDS = re.compile(r"\s*\w+\s*=")  # "host=… user=…", which psycopg reads, and asyncpg refuses
 # The built-in machines; each is off until `actions` names it.
 BUILT_IN = ("http", "command")
 _DAY = timedelta(days=1)
@@ -36,7 +37,7 @@ class Settings:
     - `database_url`: None means the embedded Postgres in `data`, which must exist unless `embedded` is true.
     - `direct_url`: for LISTEN and migrations, if `database_url` leads through a pooler; `prepare` must be off there.
     - `name`: of the app, if several share a database. A schedule that the app no longer declares is paused; without a
-      name none is, since it may belong to another app.
+      name only a schedule of an earlier version of the same program is, since another may belong to another app.
     - `require_standby`: work only on a server whose commits wait for a synchronous standby.
     - `actions`: the built-in actions that are enabled. `http_allow` lists the hosts that `http` may call,
       `command_allow` the programs that `command` may run (each with the arguments it must begin with), `command_env`
@@ -88,10 +89,7 @@ class Settings:
                 f"audit_retention is {self.audit_retention}; the audit log is kept for a day at least."
             )
         for name in ("database_url", "direct_url"):
-            if driver := _DRIVER.match(getattr(self, name) or ""):
-                raise ConfigError(
-                    f"{name} names a driver, {driver[0]}, as SQLAlchemy does: leave out {driver[1]}."
-                )
+            _check_url(name, getattr(self, name))
         for name in ("inbox_signals", "inbox_bytes"):
             value = getattr(self, name)
             if value is not None and not 0 < value < 2**31:
@@ -111,6 +109,21 @@ class Settings:
     def others(self) -> dict[str, Any]:
         """All but the URL: `Kairos(settings.database_url, **settings.others)` is an app with these settings."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "database_url"}
+
+
+def _check_url(name: str, url: Any) -> None:
+    """Refuse what drivers would refuse later, or take for a server on this machine."""
+    if url is None or (isinstance(url, str) and _KEYWORDS.match(url)):
+        return
+    found = _URL.match(url) if isinstance(url, str) else None
+    if found is None:
+        raise ConfigError(  # the URL is not shown: it may hold a password
+            f"The {name.removesuffix('_url')} URL is not understood: write postgresql://user:password@host:5432/name, "
+            "with special characters percent-encoded."
+        )
+    if driver := found[1]:
+        named = found[0].removesuffix("://")
+        raise ConfigError(f"{name} names a driver, {named}, as SQLAlchemy does: leave out {driver}.")
 
 
 def load(arguments: Mapping[str, Any]) -> Settings:
@@ -225,7 +238,7 @@ def _words(text: str) -> list[str]:
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     found = _words(value) if isinstance(value, str) else value
     if not isinstance(found, Sequence) or not all(isinstance(each, str) for each in found):
-        raise ConfigError(f"{name} is {value!r}; it must be a list of texts.")
+        raise ConfigError(f"{name} is {value!r}; it must be a list of strings.")
     return tuple(found)
 
 

@@ -117,7 +117,7 @@ class Decorators(HookDecorators, Generic[J]):
         """Register a class with `@step` methods as an action; `ActionOptions` lists the options."""
         if inspect.isclass(name):
             raise BadDefinition(
-                f"@app.machine stands on {_called(name)} without a name: write "
+                f"@app.machine decorates {_called(name)} without a name: write "
                 f'@app.machine("{name.__name__.lower()}").'
             )
         declared = _declaration(name, options)
@@ -143,7 +143,7 @@ class Decorators(HookDecorators, Generic[J]):
         """
         if callable(when):
             raise BadDefinition(
-                f"@app.schedule stands on {_called(when)} without a time: write "
+                f"@app.schedule decorates {_called(when)} without a time: write "
                 '@app.schedule("every day at 09:00"), with your own time.'
             )
         policies = ScheduleOptions.of(options)
@@ -154,7 +154,7 @@ class Decorators(HookDecorators, Generic[J]):
         def declare(action: Action[P, J, R]) -> Action[P, J, R]:
             if not isinstance(action, Action):
                 raise BadDefinition(
-                    f"@app.schedule stands on {_called(action)}, which is no action yet: write @app.schedule(…) above "
+                    f"@app.schedule decorates {_called(action)}, which is no action yet: write @app.schedule(…) above "
                     "@app.job or @app.machine(…)."
                 )
             check_name(name or action.name, "name")
@@ -221,11 +221,11 @@ def _check_key(machine: Machine, key: Callable[..., str]) -> None:
 def _check_target(target: Any, decorator: str, fits: bool, wanted: str) -> None:
     if isinstance(target, Action):
         raise BadDefinition(
-            f"{decorator} stands on {target!r}, which is an action already: leave one of them out."
+            f"{decorator} decorates {target!r}, which is an action already: leave out one of the decorators."
         )
     if hasattr(target, MARK):
         raise BadDefinition(
-            f"{decorator} stands on the step {_called(target)}: @step marks a method of a class under @app.machine(…)."
+            f"{decorator} decorates the step {_called(target)}: @step marks a method of a class under @app.machine(…)."
         )
     if not fits:
         raise BadDefinition(f"{decorator} takes {wanted}, not {_called(target)}.")

@@ -8,6 +8,4 @@ LEASE = "10s"  # how long a job stays reserved for a worker that is lost; also b
 POLL = "1s"  # how soon a job is found whose notification was lost
 GRACE = "30s"  # how long running steps may take to finish at shutdown
 RETENTION = "7d"  # how long ended jobs are kept
-INBOX_SIGNALS = 10_000  # signals that may wait in the inbox of one job
-INBOX_BYTES = 16 << 20  # and how many bytes their payloads may take
 POOL_SIZE = 10  # connections of one process

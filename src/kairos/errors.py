@@ -14,7 +14,7 @@
     ├── BadRequest              the request is wrong, and would be at any time
     │   ├── UnknownAction       no machine of that name and version is registered
     │   ├── BadArguments        the arguments do not fit the machine's signature
-    │   ├── BadValue            a value that JSON and jsonb cannot hold both ways
+    │   ├── BadValue            a value that does not survive a round trip through JSON and jsonb
     │   ├── BadDefinition       a machine or a step is declared wrongly
     │   ├── BadCursor           a cursor that no list returned
     │   ├── TooManyQueues       a new queue, but there are as many as the service allows
@@ -307,7 +307,7 @@ class StepTaskLost(StepError):
 
 
 class RunnerUnavailable(StepError):
-    """Never the end of a job: it is handed back for `pause`."""
+    """A cluster cannot run the step now: its job is released, and due again after `pause`. It never fails a job."""
 
     code = "RUNNER_UNAVAILABLE"
 

@@ -15,7 +15,7 @@ MAX_DEPTH = 64
 MAX_DIGITS = 4000
 _LARGEST = 10**MAX_DIGITS
 
-# An error names a key by at most so many characters.
+# An error message shows at most this many characters of a key.
 MAX_NAME = 100
 
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode
@@ -81,7 +81,7 @@ def refuse_endless(value: Any, path: str) -> None:
 
 
 def shortened(name: str) -> str:
-    """Return the name of a key as an error writes it."""
+    """Return the name of a key, cut to the length that an error message shows."""
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 

@@ -72,6 +72,11 @@ ACTION = {
     "apply": "{0}(…) to call the function here",
     "configure": "{0}.options(…)",
 }
+# Arguments that methods of an app do not take.
+METHOD = {
+    "enqueue": " The arguments of an action go to the action: write deliver.enqueue(user_id=7), or "
+    "app.enqueue(deliver.call(user_id=7)).",
+}
 # Attributes of apps, brokers and schedulers.
 APP = {
     "task": "@app.job",

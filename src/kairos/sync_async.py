@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from inspect import iscoroutine
+from inspect import iscoroutine, signature
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
+from kairos.errors import BadArguments
+from kairos.other_libraries import METHOD
 from kairos.store.query import Operation
+from kairos.suggest import nearest
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,12 +33,31 @@ class RunsSync(ABC):
         """Run one operation of `kairos.operations`."""
 
 
+def _refuse_misfit(owner: str, ask: Callable[..., Any], face: object, args: Any, kwargs: Any) -> None:
+    """Say which argument a method does not take; any other TypeError is not about the call."""
+    method, takes = f"{owner}.{ask.__name__}", signature(ask)
+    try:
+        takes.bind(face, *args, **kwargs)
+    except TypeError as misfit:
+        unknown = next((name for name in kwargs if name not in takes.parameters), None)
+        if unknown is None:
+            raise BadArguments(f"{method}: {misfit}.") from None
+        known = [name for name in takes.parameters if name != "self"]
+        hint = METHOD.get(ask.__name__) or nearest(unknown, known)
+        raise BadArguments(f"{method} takes no argument {unknown!r}.{hint}") from None
+
+
 class sync_or_async(Generic[P, T]):  # noqa: N801 (used as `property` is)
     """Turn a method that returns an operation into one that runs it; type checkers see both return types."""
 
     def __init__(self, ask: Callable[Concatenate[Any, P], Operation[T]]) -> None:
         def method(face: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:
-            answer = face.run(ask(face, *args, **kwargs))
+            try:
+                operation = ask(face, *args, **kwargs)
+            except TypeError:
+                _refuse_misfit(type(face).__name__, ask, face, args, kwargs)
+                raise
+            answer = face.run(operation)
             if iscoroutine(answer):  # "coroutine 'Kairos.enqueue' was never awaited" says what was forgotten
                 answer.__qualname__ = f"{type(face).__name__}.{ask.__name__}"
             return answer

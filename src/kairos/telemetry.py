@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 def _in_use() -> bool:
     """Whether the program may have set a provider: it must have imported OpenTelemetry, or named one by variable."""
-    return "opentelemetry.trace" in sys.modules or "OTEL_PYTHON_TRACER_PROVIDER" in os.environ
+    return "opentelemetry.trace" in sys.modules or _is_named()
+
+
+@cache
+def _is_named() -> bool:
+    return "OTEL_PYTHON_TRACER_PROVIDER" in os.environ
 
 
 def tracer() -> trace.Tracer | None:

@@ -14,6 +14,7 @@ from kairos.alarms import KINDS
 from kairos.alarms.thresholds import Thresholds
 from kairos.errors import ConfigError
 from kairos.fsm.lifecycle import Verb
+from kairos.worker.ticker import Ticker
 
 
 async def test_with_nothing_wrong_there_is_no_alarm(watched: Watched) -> None:
@@ -325,6 +326,37 @@ async def test_a_schedule_that_kairos_paused_is_an_alarm_and_one_that_a_person_p
     assert await watched.raised("schedule_paused", "hourly") is None
 
 
+@around
+async def test_a_schedule_that_no_worker_fires_for_three_minutes_is_an_alarm(
+    watched: Watched, offset: timedelta
+) -> None:
+    watched.app.job(name="report")(lambda: None)
+    await watched.present()
+    made = await watched.app.schedules.add("hourly", "every hour", watched.app.action("report").call())
+    assert made.next_tick_at is not None
+    await watched.at(made.next_tick_at + 3 * MINUTE + offset)
+    await watched.present()
+    alarm = await watched.raised("schedule_overdue", "hourly")
+    assert (alarm is not None) == (offset >= 0 * US)
+    await Ticker(watched.store).fire()
+    assert await watched.raised("schedule_overdue", "hourly") is None
+
+
+@around
+async def test_after_a_downtime_a_worker_has_three_minutes_to_fire_a_schedule(
+    watched: Watched, offset: timedelta
+) -> None:
+    watched.app.job(name="report")(lambda: None)
+    made = await watched.app.schedules.add("hourly", "every hour", watched.app.action("report").call())
+    assert made.next_tick_at is not None
+    started = made.next_tick_at + 10 * MINUTE
+    await watched.at(started)
+    await watched.present()
+    await watched.at(started + 3 * MINUTE + offset)
+    await watched.present()
+    assert (await watched.raised("schedule_overdue", "hourly") is not None) == (offset >= 0 * US)
+
+
 async def test_stale_commits_are_counted_from_what_workers_tell(watched: Watched) -> None:
     await watched.present(stale=2)
     alarm = await watched.raised("commits_stale", "w1")
@@ -420,7 +452,7 @@ async def test_retention_an_hour_late_is_an_alarm(watched: Watched, offset: time
     await watched.present("w1", retention=timedelta(days=2))
     await watched.present("w2", retention=timedelta(days=9))
     assert (await watched.raised("retention_behind", "jobs") is not None) == (offset >= 0 * US)
-    await watched.run("purge_jobs", timedelta(days=2), 100)
+    await watched.run("purge_jobs", timedelta(days=2), 100, None)
     assert await watched.raised("retention_behind", "jobs") is None
 
 

@@ -41,7 +41,7 @@ async def test_every_way_in_and_out_is_booked(watched: Watched) -> None:
     assert accepted > 8
     assert await book(watched) == (accepted, 0)
     assert await off(watched) == []
-    purged = (await watched.run("purge_jobs", timedelta(0), 3))[0]["jobs"]
+    purged = (await watched.run("purge_jobs", timedelta(0), 3, None))[0]["jobs"]
     assert await book(watched) == (accepted, purged)
     assert await off(watched) == []
 
@@ -137,7 +137,7 @@ async def test_jobs_that_come_and_go_without_a_trace_are_an_alarm(watched: Watch
     assert await off(watched) == []
     hand = watched.worker()
     await hand.commit(*map(done, await hand.pick()))
-    await watched.run("purge_jobs", timedelta(0), 10)
+    await watched.run("purge_jobs", timedelta(0), 10, None)
     assert await off(watched) == []
 
 

@@ -85,6 +85,17 @@ async def test_a_query_parameter_that_a_route_does_not_know_is_refused_with_the_
     assert error["code"] == "INVALID" and says in error["message"]
 
 
+@pytest.mark.parametrize("query", ["tag=a&tag=b", "limit=1&limit=1", "queue=mail&state=failed&queue=other"])
+async def test_a_query_parameter_with_one_value_that_is_given_twice_is_refused(
+    http: httpx2.AsyncClient, query: str
+) -> None:
+    """The jobs of one of the values would be taken for those of both."""
+    answer = await http.get(f"/api/jobs?{query}")
+    assert answer.status_code == 422
+    assert "takes one value: give it once" in answer.json()["error"]["message"]
+    assert (await http.get("/api/jobs?state=failed&state=success")).status_code == 200
+
+
 @pytest.mark.parametrize(
     "header",
     [

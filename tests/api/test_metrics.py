@@ -70,7 +70,7 @@ async def test_counters_and_buckets_only_grow(
     world = Rig(app.store)
     for _ in range(3):
         await lived(app)
-        await world.run("purge_jobs", timedelta(0), 1000)
+        await world.run("purge_jobs", timedelta(0), 1000, None)
         found = await collect(http)
         for key, value in before.items():
             if re.search(r"_(total|bucket|count)$", key[0]):

@@ -14,7 +14,7 @@ WEEK = timedelta(days=7)
 
 
 async def purge(moment: Moment, retention: timedelta = WEEK, limit: int = 100) -> int:
-    return (await moment.run("purge_jobs", retention, limit))[0]["jobs"]
+    return (await moment.run("purge_jobs", retention, limit, None))[0]["jobs"]
 
 
 async def settled(moment: Moment) -> int:
@@ -95,6 +95,28 @@ async def test_the_pruner_goes_on_until_nothing_is_left(
         ticks += 1
     assert ticks == 1 + limit // 2
     assert await moment.value("select count(*) from kairos.gen_durable") == 0
+
+
+async def test_full_batches_begin_where_the_last_one_ended_and_a_job_that_was_locked_is_purged_afterwards(
+    moment: Moment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kairos.worker.pruner.BATCH", 2)
+    jobs = []
+    for turn in range(5, 0, -1):
+        await moment.at(moment.start - turn * SECOND)
+        jobs.append(await settled(moment))
+    await moment.at(moment.start)
+    pruner = Pruner(moment.store, 0 * SECOND)
+    async with moment.store.transaction() as locked:
+        await locked.execute("select from kairos.gen_durable where id = $1 for update", jobs[0])
+        assert (await pruner.tick(), await left(moment)) == (0.0, [jobs[0], *jobs[3:]])
+    assert (await pruner.tick(), await left(moment)) == (0.0, jobs[:1])
+    assert await pruner.tick() > 0.0
+    assert (await pruner.tick() > 0.0, await left(moment)) == (True, [])
+
+
+async def left(moment: Moment) -> list[int]:
+    return [row["id"] for row in await moment.fetch("select id from kairos.gen_durable order by id")]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 4])

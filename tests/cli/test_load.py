@@ -85,8 +85,14 @@ BROKEN = {
         ("load_absent.py", "There is no file load_absent.py."),
         ("absent/load.py:app", "There is no file absent/load.py."),
         ("absent/folder", "There is no file absent/folder."),
-        ("load_absent:app", "There is no module 'load_absent' to load load_absent:app from."),
-        ("load.absent", "There is no module 'load' to load load.absent from."),
+        (
+            "load_absent:app",
+            "There is no module 'load_absent' to load load_absent:app from, neither in this folder nor installed",
+        ),
+        (
+            "load.absent",
+            "There is no module 'load' to load load.absent from, neither in this folder nor installed",
+        ),
         ("a b", "'a b' names no app: write module:app or path/to/file.py."),
         ("", "'' names no app: write module:app or path/to/file.py."),
         ("load_nothing.py", "load_nothing.py has no Kairos app: write `app = Kairos()` in it."),

@@ -53,7 +53,7 @@ def test_decorators_in_the_wrong_order_are_told_the_right_one(app: Kairos) -> No
         async def go(self, ctx: Any) -> None: ...
 
     assert said(lambda: app.job(app.schedule("every day at 9am")(nightly))) == (  # type: ignore[arg-type,type-var]
-        f"@app.schedule stands on {nightly.__qualname__}, which is no action yet: write @app.schedule(…) above "
+        f"@app.schedule decorates {nightly.__qualname__}, which is no action yet: write @app.schedule(…) above "
         "@app.job or @app.machine(…)."
     )
     assert "is an action already" in said(lambda: app.job(app.job(nightly)))
@@ -94,7 +94,7 @@ def test_a_machine_without_a_name_is_refused_where_it_stands(app: Kairos) -> Non
         async def go(self, ctx: Any) -> None: ...
 
     assert said(lambda: app.machine(Order)) == (  # type: ignore[arg-type]
-        f'@app.machine stands on {Order.__qualname__} without a name: write @app.machine("order").'
+        f'@app.machine decorates {Order.__qualname__} without a name: write @app.machine("order").'
     )
 
 
@@ -294,3 +294,40 @@ def test_a_url_of_sqlalchemy_is_told_what_to_leave_out(setting: str) -> None:
     assert said(lambda: Kairos(**{setting: "postgresql+asyncpg://me@db/shop"})) == (
         f"{setting} names a driver, postgresql+asyncpg, as SQLAlchemy does: leave out +asyncpg."
     )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "redis://localhost",
+        "mysql://localhost/shop",
+        "postgres:/shop",
+        "localhost:5432/shop",
+        b"postgresql://db/shop",
+    ],
+)
+def test_a_url_that_names_no_postgres_is_refused_where_it_stands(url: Any) -> None:
+    assert said(lambda: Kairos(url)) == (
+        "The database URL is not understood: write postgresql://user:password@host:5432/name, "
+        "with special characters percent-encoded."
+    )
+
+
+async def test_an_argument_that_a_method_does_not_have_is_named(app: Kairos) -> None:
+    @app.job
+    async def deliver(user_id: int) -> None: ...
+
+    hint = (
+        "The arguments of an action go to the action: write deliver.enqueue(user_id=7), or "
+        "app.enqueue(deliver.call(user_id=7))."
+    )
+    for first in (deliver, "deliver"):
+        assert said(lambda first=first: app.enqueue(first, user_id=7)) == (
+            f"Kairos.enqueue takes no argument 'user_id'. {hint}"
+        )
+    assert said(lambda: app.cancel(1, resaon="x")) == (  # type: ignore[call-arg]
+        "Kairos.cancel takes no argument 'resaon'. Did you mean 'reason'?"
+    )
+    assert said(lambda: app.get()) == "Kairos.get: missing a required argument: 'job_id'."  # type: ignore[call-arg]
+    assert said(lambda: app.get(1, 2)) == "Kairos.get: too many positional arguments."  # type: ignore[call-arg]

@@ -117,6 +117,22 @@ async def test_a_backlog_is_counted_so_far_and_no_further_and_hides_no_other_que
     assert (count(busy, "pending"), count(small, "pending")) == ("1000+", "1")
 
 
+async def test_a_count_that_is_cut_off_is_the_same_whatever_other_jobs_come_and_go(
+    app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["kairos.operations.queues_and_workers"], "MOST_COUNTED", 4000)
+    echo = app.action("echo")
+    await app.enqueue_many(echo.options(queue="busy", delay="1h").call(1) for _ in range(2600))
+    await app.cancel((await echo.options(queue="mail").enqueue(1)).id)
+    seen = [(await app.run(stats())).states["scheduled"]]
+    for options in ({"queue": "mail"}, {"queue": "busy"}, {"queue": "busy", "priority": 3}):
+        job = await echo.options(**options).enqueue(1)
+        seen.append((await app.run(stats())).states["scheduled"])
+        await app.cancel(job.id)
+        seen.append((await app.run(stats())).states["scheduled"])
+    assert seen == [2000] * 7
+
+
 # Jobs of a queue, in the order in which all jobs of their kind would be read: by action, key or lease.
 FILLED = """
 insert into kairos.gen_durable

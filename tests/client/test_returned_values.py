@@ -81,6 +81,24 @@ async def test_without_an_annotation_only_json_is_returned_and_the_error_says_wh
     ]
 
 
+async def test_a_result_that_was_not_awaited_is_named_whatever_the_annotation(app: Kairos) -> None:
+    async def total() -> int:
+        return 3
+
+    @app.job
+    async def give():  # type: ignore[no-untyped-def]
+        return total()
+
+    @app.job
+    async def promise() -> int:
+        return total()  # type: ignore[return-value]
+
+    jobs = [await give.enqueue(), await promise.enqueue()]
+    await drain(app)
+    errors = [(await app.get(job.id)).error for job in jobs]
+    assert errors == ["BadValue: result is a coroutine, which JSON cannot hold: write `return await …`."] * 2
+
+
 @pytest.mark.parametrize("value", [float("nan"), [Decimal("1"), float("inf")], {"f": object()}, lambda: None])
 async def test_what_json_cannot_hold_fails_the_job_with_its_name(app: Kairos, value: Any) -> None:
     @app.job
@@ -174,5 +192,5 @@ async def test_a_result_of_another_type_than_its_annotation_says_is_not_quoted(a
     await drain(app)
     kind = type(Path()).__name__
     assert (await app.get(job.id)).error == (
-        f"BadValue: The result of 'find' has the type {kind}, and that or a part of it does not fit the annotation."
+        f"BadValue: The result of 'find' has the type {kind}; it, or a value inside it, does not fit the annotation."
     )

@@ -36,9 +36,9 @@ async def test_a_database_of_another_name_is_not_ours(database: str) -> None:
 
 @pytest.mark.parametrize("url", ["nonsense", "mysql://localhost/x", "postgresql://[::1"])
 async def test_a_url_that_is_none_is_refused(url: str) -> None:
-    for ask in (Kairos(url).open, SyncKairos(url).open):
+    for app in (Kairos, SyncKairos):
         with pytest.raises(KairosError):
-            await answer if (answer := ask()) is not None else None
+            await answer if (answer := app(url).open()) is not None else None
 
 
 async def test_a_database_that_is_read_only_says_so_and_stores_nothing(app: Kairos, database: str) -> None:

@@ -159,7 +159,7 @@ def test_a_server_that_does_not_end_at_all_is_named(data: Path, monkeypatch: pyt
     monkeypatch.setattr(cluster, "TIMEOUT", 0.2)
     os.kill(pid, signal.SIGSTOP)
     try:
-        with pytest.raises(DatabaseUnavailable, match=f"does not end .*{pid}"):
+        with pytest.raises(DatabaseUnavailable, match=f"does not stop .*{pid}"):
             server.stop()
     finally:
         os.kill(pid, signal.SIGCONT)

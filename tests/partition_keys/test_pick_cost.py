@@ -50,7 +50,7 @@ def statements(hot: int, cool: int) -> dict[str, tuple[Any, ...]]:
         "insert_jobs": insert([call(key="hot"), call(key="cool"), call()]).params,
         "find_stuck_keys": ("", 200),
         "next_due": (["default"],),
-        "next_deadlines": (),
+        "next_deadlines": (None,),
     }
 
 

@@ -1,15 +1,18 @@
-"""A connection whose work is undone after the test."""
+"""What the tests of statements run on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
+from tests.engine_statements import Rig
 from tests.shared_database import database, kept_database
 
+from kairos.config import Settings
+from kairos.store.async_store import AsyncStore
 from kairos.testing.plugin import with_database
 
 __all__ = ["database", "kept_database"]
@@ -21,6 +24,14 @@ def connection(database: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(database) as connected:
         yield connected
         connected.rollback()
+
+
+@pytest.fixture
+async def jobs(database: str) -> AsyncIterator[Rig]:
+    store = AsyncStore(database, Settings())
+    await store.open()
+    yield Rig(store)
+    await store.close()
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ async def test_a_lifecycle_that_changes_without_a_migration_is_applied_and_so_is
             guard, "stored_pairs", lambda: (*stored_pairs(), (Status.AWAITING_SIGNAL, Status.EXPIRED))
         )
         with pytest.raises(
-            SchemaMismatch, match="The lifecycle of this Kairos is not in the database's guard"
+            SchemaMismatch, match="The database does not have the lifecycle guard of this Kairos"
         ):
             await app.open()
         assert await app.migrate() == [migrate.GUARD]

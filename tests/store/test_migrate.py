@@ -110,7 +110,7 @@ values ({NEWEST + 1}, 1, 'remove', '', {NEWEST + 1})
         ),
         (
             "delete from kairos.guards",
-            "The lifecycle of this Kairos is not in the database's guard yet: run `kairos migrate`.",
+            "The database does not have the lifecycle guard of this Kairos yet: run `kairos migrate`.",
         ),
     ],
 )

@@ -54,6 +54,7 @@ BY_PLACE: dict[tuple[str, int], Any] = {
     ("pick_jobs", 6): None,
     ("pick_jobs_from", 6): None,
     ("pick_jobs_from", 9): [0, 0, 0],
+    ("pick_jobs_from", 10): [0, 0, 0],
     **{("list_jobs", place): None for place in (2, *range(6, 7 + len(FILTERS)))},
     **{("count_jobs", place): None for place in COUNTED.values()},
     ("read_list_marks", 3): None,
@@ -64,8 +65,10 @@ BY_PLACE: dict[tuple[str, int], Any] = {
     ("count_activity", 4): 60_000,
     ("list_queues", 1): None,
     ("reap_jobs", 2): None,
+    ("reap_jobs", 4): None,
     ("find_stuck_keys", 1): "key",
     ("purge_jobs", 1): "7 days",
+    ("purge_jobs", 3): None,
     ("save_queue", 2): ["key_rate"],
 }
 

@@ -163,3 +163,27 @@ async def test_while_work_goes_on_frozen_sessions_are_looked_for_now_and_then(ap
         for _ in range(30):
             assert await frozen.end(busy=True) is None
         assert looked == 3
+
+
+async def test_the_sessions_that_hold_a_lock_are_looked_at_twice_within_seven_tenths_of_a_second(
+    app, monkeypatch
+):
+    """The second look finds a session that froze just before its lock was met: it is frozen after 0.6 s."""
+    now, looks, on = 0.0, [], AsyncStore.on
+
+    async def noted(store: Any, connection: Any, query: Query) -> Any:
+        if query.name == "end_frozen_sessions":
+            looks.append(now)
+        return await on(store, connection, query)
+
+    monkeypatch.setattr(AsyncStore, "on", noted)
+    async with app:
+        frozen = FrozenSessions(app.store, clock=lambda: now)
+        while now < 10:
+            frozen.met_lock()
+            wait = await frozen.end()
+            assert wait is not None
+            now += wait
+    assert looks[0] >= 0.5
+    assert 0.6 <= looks[1] <= 0.7
+    assert len(looks) <= 22  # a lock that nobody can free is looked at twice a second

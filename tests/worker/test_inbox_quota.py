@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from tests.worker.world import ended, fetch, working
 
-from kairos import Await, Context, Done, Kairos, Next, defaults, step
+from kairos import Await, Context, Done, Kairos, Next, step
 from kairos.errors import InboxFull
 from kairos.testing import drain
 
@@ -118,7 +118,7 @@ async def test_a_sender_that_does_not_know_the_quota_is_refused_with_an_error(ap
 async def test_the_quota_of_a_new_database_is_the_documented_one(app):
     async with app:
         (row,) = await fetch(app, "select kairos.inbox_signals() as signals, kairos.inbox_bytes() as bytes")
-    assert (row["signals"], row["bytes"]) == (defaults.INBOX_SIGNALS, defaults.INBOX_BYTES)
+    assert (row["signals"], row["bytes"]) == (10_000, 16 << 20)
 
 
 async def test_a_reply_is_never_refused_and_comes_without_its_output_where_there_is_no_room(app):

@@ -299,7 +299,7 @@ async def test_an_instant_further_than_any_interval_ends_no_loop(app):
         assert [row["wait"] for row in await app.store.run(Query("next_due", (["default"],)))] == [
             timedelta(1)
         ]
-        assert (await app.store.run(Query("next_deadlines")))[0]["expire"] == timedelta(1)
+        assert (await app.store.run(Query("next_deadlines", (None,))))[0]["expire"] == timedelta(1)
         assert (await ended(app, (await work.enqueue()).id)).state == "success"
 
 

@@ -269,7 +269,7 @@ async def test_lines_outlive_the_end_and_leave_only_with_their_job(app: Kairos) 
         await fetch(app, "delete from kairos.gen_durable where id = $1", first.id)
         assert await fetch(app, "select * from kairos.logs where job_id = $1", first.id) == []
         assert await lines(app, second.id) == ["kept"]
-        await app.store.run(Query("purge_jobs", (timedelta(0), 100)))
+        await app.store.run(Query("purge_jobs", (timedelta(0), 100, None)))
         assert await fetch(app, "select * from kairos.logs") == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncpg
 import pytest
+from tests.captured_logs import capture_logs
 from tests.engine_statements import Hand, Rig
 from tests.worker.world import ended, fetch, until, verbs
 
@@ -127,7 +128,10 @@ async def test_a_sweep_that_postgres_refuses_does_not_keep_frozen_sessions_alive
 
     monkeypatch.setattr(FrozenSessions, "end", end)
     async with app:
-        app.store.sql = {**app.store.sql, "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text"}
+        app.store.sql = {
+            **app.store.sql,
+            "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text, $4::bigint",
+        }
         lost = await run.enqueue()
         await Hand(app.store, "gone").pick()
         await Rig(app.store).let_leases_expire(lost.id)
@@ -141,7 +145,10 @@ async def test_a_sweep_that_postgres_refuses_does_not_stop_the_others(app):
     async def run() -> None: ...
 
     async with app:
-        app.store.sql = {**app.store.sql, "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text"}
+        app.store.sql = {
+            **app.store.sql,
+            "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text, $4::bigint",
+        }
         lost = await run.enqueue()
         (claim,) = await Hand(app.store, "gone").pick()
         assert claim.id == lost.id
@@ -155,3 +162,38 @@ async def test_a_sweep_that_postgres_refuses_does_not_stop_the_others(app):
         with pytest.raises(asyncpg.DivisionByZeroError):
             await Sweeper(app.store, "w").tick()
         assert [(await app.get(each.id)).state for each in (job, lost)] == ["expired", "running"]
+
+
+async def test_a_job_whose_reap_postgres_refuses_does_not_keep_the_others_from_being_reaped(app):
+    @app.job
+    async def run() -> None: ...
+
+    async with app:
+        jobs = [(await run.enqueue()).id for _ in range(3)]
+        await Hand(app.store, "gone").pick()
+        await Rig(app.store).let_leases_expire(*jobs)
+        await fetch(app, READABLE)
+        text, attempt = app.store.sql["reap_jobs"], "attempt = g.attempt + 1"
+        assert attempt in text
+        spoiled = f"{attempt} + 0 * length(public.readable(g.state, g.id, {jobs[0]}))"
+        app.store.sql = {**app.store.sql, "reap_jobs": text.replace(attempt, spoiled)}
+        with pytest.raises(asyncpg.DataCorruptedError):
+            await Sweeper(app.store, "w").tick()
+        assert [(await app.get(job)).state for job in jobs] == ["running", "pending", "pending"]
+
+
+async def test_a_worker_whose_tables_are_gone_stops_and_says_so(app):
+    async with app:
+        async with app.worker(poll=0.1, grace=1) as worker:
+            await until(lambda: _is_listed(app, worker.name), "the worker listed")
+            await fetch(app, "alter table kairos.workers rename to moved")
+            with capture_logs() as logs:
+                await worker.stop()
+            await fetch(app, "alter table kairos.moved rename to workers")
+        (line,) = (line for line in logs if "without removing its row" in line["event"])
+        assert 'relation "kairos.workers" does not exist' in line["error"]
+        assert logs[-1]["event"] == "worker stopped"
+
+
+async def _is_listed(app: Kairos, name: str) -> bool:
+    return name in {worker.id for worker in await app.workers()}

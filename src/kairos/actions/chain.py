@@ -15,7 +15,10 @@ _ENDED = "ended"
 
 
 class Chain:
-    """The state has the links, and how many of them were begun. It needs no code of the actions in it."""
+    """Spawn one link after the other, and pass each result on; this needs no code of the links' actions.
+
+    The state holds the links, and how many of them have been spawned.
+    """
 
     @step
     async def advance(self, ctx: Context[dict[str, Any]]) -> Await | Done | Stop:

@@ -57,7 +57,7 @@ def machine(allow: Sequence[str]) -> Machine:
     ) -> dict[str, Any]:
         """Call a URL; any status but those expected (200 to 299, if none is named) is a failure."""
         if body is not None and json is not None:
-            raise BadRequest("body and json say the same thing twice: give one of them.", field="body")
+            raise BadRequest("body and json both give the request's body: give one of them.", field="body")
         response = await egress.request(
             method,
             url,

@@ -132,6 +132,15 @@ _TABLE = (
         "Run a worker of the release that saved the schedule, or a newer one.",
     ),
     Kind(
+        "schedule_overdue",
+        ERROR,
+        "a schedule is overdue, and the workers that run do not fire it",
+        "schedule",
+        "Schedule {subject} is overdue since {since}, and no worker fires it",
+        'Read the workers\' log for "the ticks of a schedule are refused": it names what Postgres refuses.',
+        after=timedelta(minutes=3),
+    ),
+    Kind(
         "replies_cut",
         WARNING,
         "children replied without their output: the replies that wait for their parent are as large as an inbox may be",

@@ -22,7 +22,7 @@ from kairos.operations.sessions import csrf_token, session_holder
 from kairos.shapes.key import Scope
 
 COOKIE = "kairos_session"
-# Seconds that an identified caller is cached: a key revoked elsewhere still works here for so long.
+# Seconds that an identified caller is cached: a key that another process revoked still works here for that long.
 REMEMBERED = 5.0
 # A key that was valid within these seconds is looked up again without charging the rate limit of its address.
 _PROVEN_FOR = 3600.0
@@ -75,7 +75,7 @@ class Authentication:
     async def identify(self, headers: Headers, pay: Pay = _charge_nothing) -> Caller:
         """Return the caller by key, as local where access is open, or by cookie; else raise `Unauthorized`.
 
-        `pay` is called before a key or a cookie is looked up in the database.
+        `pay` charges a rate limit; it is called before a key or a cookie is looked up in the database.
         """
         if (given := headers.get("authorization")) is not None:
             return await self._by_key(given, pay)
@@ -137,7 +137,7 @@ class Authentication:
     async def _by_key(self, authorization: str, pay: Pay) -> Caller:
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
-            raise Unauthorized("Authorization takes a key: Bearer kr_….")
+            raise Unauthorized("The Authorization header is not an API key: send Bearer kr_….")
         return await self.by_token(token.strip(), pay)
 
     def _remembered(self, kind: bytes, token: str) -> Caller | None:

@@ -38,7 +38,10 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 
 
 def page(found: Sequence[T], limit: int, place: Callable[[T], int | str]) -> tuple[Sequence[T], str | None]:
-    """Return the page and the cursor of the next one, None at the end; `found` has up to one row more than `limit`."""
+    """Return the first `limit` rows, and the cursor of the next page or None at the end.
+
+    `found` has a row more than `limit` if there is a next page; `place` returns the cursor after a row.
+    """
     return found[:limit], str(place(found[limit - 1])) if len(found) > limit else None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kairos.api.event_buffer import Entry
 
-# At most so many pages are read at once, so that readers that catch up do not use up the connections.
+# At most this many pages are read at once, so that readers that catch up do not use up the connections.
 _AT_ONCE = 4
 # How many full pages are cached; each has at most 64 KiB and one event.
 _KEPT = 64

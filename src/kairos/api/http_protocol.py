@@ -21,6 +21,8 @@ CUT = "kairos.cut"
 # A scope extension: an `asyncio.Event`, set when the client has closed its side of the connection or has left.
 CLIENT_DONE = "kairos.client_done"
 _LARGEST_HEADERS = 64 * 1024
+# Each chunk of a body costs some microseconds, however small it is: a body in chunks of one byte took seconds.
+_MOST_CHUNKS = 20_000
 # Seconds in which a connection beyond the limits must send its health check.
 _SPARE_TIMEOUT = 2.0
 # A client that reads fewer bytes of a response than this within `client_timeout` is cut off.
@@ -47,6 +49,7 @@ class HttpProtocol(HttpToolsProtocol):
         # After the size of a chunk and before its content: the last chunk has none, and its trailers follow.
         self._in_trailers = False
         self._in_message = False
+        self._chunks = 0
         self._unanswered = 0  # whole requests without a whole response
         self._client_done = asyncio.Event()
         self._is_refused = False
@@ -110,11 +113,15 @@ class HttpProtocol(HttpToolsProtocol):
             status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             what = "headers" if self._in_headers else "trailers"
             self._refuse(status, "TOO_LARGE", f"The {what} are larger than {_LARGEST_HEADERS} bytes.")
+        elif self._chunks > _MOST_CHUNKS and not self._is_refused and not self.transport.is_closing():
+            status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            self._refuse(status, "TOO_LARGE", f"The body has more than {_MOST_CHUNKS:,} chunks.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["extensions"] = self._extensions()
         self._in_headers = self._in_message = True
+        self._chunks = 0
         if self.cycle is not None:
             self._read = 0
         if not self._is_spare:
@@ -138,6 +145,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_chunk_header(self) -> None:
         self._in_trailers = True
         self._read = 0
+        self._chunks += 1
 
     def on_body(self, body: bytes) -> None:
         self._in_trailers = False

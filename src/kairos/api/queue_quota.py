@@ -15,7 +15,7 @@ from kairos.store.query import Query
 if TYPE_CHECKING:
     from kairos.api.app import Service
 
-# Once the quota is used up, the names are read again after so many seconds at most.
+# Once the quota is used up, the names are read again at most this many seconds later.
 _STALE = 1.0
 
 

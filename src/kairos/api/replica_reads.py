@@ -41,10 +41,10 @@ class Unusable(Exception):
 async def read_aged(
     request: Request, make: Callable[[], Operation[T]], otherwise: Callable[[], Awaitable[T]] | None = None
 ) -> T:
-    """Run a read on the replica, or on the primary if there is none or it does not fit.
+    """Run a read on the replica, or on the primary if there is no replica or it is unusable.
 
-    `make` is called again for the primary; `otherwise` is another way to read there. Only for what is shown, never for
-    what decides.
+    On the primary `otherwise` is called if it is given, else the operation that `make` returns. Only for data that is
+    displayed, never for data that a decision depends on.
     """
     service: Service = request.app
     if service.state.settings.replica_url is not None:
@@ -64,7 +64,8 @@ class ReplicaReads:
 
     The age is proven, not guessed from clocks: the position of the primary's log is noted with the time, and a replica
     that has replayed up to there is at most as old as the note. So an idle primary does not look like a lagging
-    replica, and a replica that lost its primary does not look fresh.
+    replica, and a replica that lost its primary does not look fresh. Positions are compared on one timeline of the log:
+    a standby of a former primary that is still alive may have replayed more than the new primary has written.
     """
 
     def __init__(self, service: Service) -> None:
@@ -76,6 +77,7 @@ class ReplicaReads:
         self._compared = 0.0
         self._notes: deque[tuple[float, int]] = deque()  # when the primary's log had reached which position
         self._proven: float | None = None  # the replica has all that was committed by then
+        self._behind = ""  # why nothing newer is proven
         self._failed_until = 0.0
         self._reason = ""
         self._reported = -_REPORT_EVERY
@@ -107,7 +109,7 @@ class ReplicaReads:
             if time.monotonic() - self._compared >= COMPARE_EVERY:
                 await self._compare()
         if self._proven is None or time.monotonic() - self._proven > self._most:
-            raise await self._unusable(f"it is more than {self._most:g} s behind the primary", pause=0.0)
+            raise await self._unusable(self._behind, pause=0.0)
         return self._proven
 
     async def _compare(self) -> None:
@@ -122,9 +124,15 @@ class ReplicaReads:
         if not replica["is_standby"]:
             raise await self._unusable("it was promoted, and follows the primary no more")
         self._notes.append((asked, _position(primary["position"])))
-        replayed = _position(replica["position"])
-        while self._notes and self._notes[0][1] <= replayed:
-            self._proven = self._notes.popleft()[0]
+        self._behind = f"it is more than {self._most:g} s behind the primary"
+        if primary["timeline"] == replica["timeline"]:
+            replayed = _position(replica["position"])
+            while self._notes and self._notes[0][1] <= replayed:
+                self._proven = self._notes.popleft()[0]
+        else:
+            self._behind = (
+                f"it follows timeline {replica['timeline']}, and the primary is on {primary['timeline']}"
+            )
         while len(self._notes) > 2 * self._most / COMPARE_EVERY + 2:
             self._notes.popleft()  # too old to make it usable again
 

@@ -94,8 +94,8 @@ class RequestLimits:
             return
         if allowed or self._settings.open:
             raise Misdirected(
-                f"This service is not {host[:100] or 'a host without a name'}: "
-                "use one of its own names, or add that one to KAIROS_ALLOWED_HOSTS."
+                f"The Host header is {host[:100] or 'empty'}, which is not a name of this service: "
+                "use an allowed name, or add this one to KAIROS_ALLOWED_HOSTS."
             )
 
     def _check_length(self, headers: Headers) -> None:

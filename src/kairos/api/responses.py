@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fastapi import Request
@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
-from kairos import serializers
+from kairos import serializers, shapes
 from kairos.api.caller import Caller
 from kairos.app import Kairos
 
@@ -40,6 +40,11 @@ def answer(
     return Document(envelope, status, sent_headers)
 
 
+def page_answer(request: Request, noun: str, rows: Iterable[Any], cursor: Any) -> Document:
+    """Return the answer of a list: the documents of its rows under `noun`, and the cursor of the next page."""
+    return answer(request, {noun: [shapes.document(row) for row in rows], "nextCursor": cursor})
+
+
 def changed(body: BaseModel) -> dict[str, list[str]]:
     """Return the audit details of a change: the names of the changed fields, never their values."""
     return {"changed": sorted(map(to_camel, body.model_fields_set))}
@@ -55,6 +60,11 @@ def caller_of(request: Request) -> Caller:
     """Return the caller that `Authorization` identified."""
     caller: Caller = request.state.caller
     return caller
+
+
+def origin_of(request: Request) -> dict[str, str | None]:
+    """Return the origin that is stored with the jobs that a request makes: the caller and the request's id."""
+    return {"actor": caller_of(request).actor, "request_id": request.state.request_id}
 
 
 def page_bytes(request: Request) -> int:

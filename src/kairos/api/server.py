@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
@@ -21,13 +21,41 @@ __all__ = ["Server", "listen"]
 _GRACE = 10
 
 
+# Seconds between two renewals of the Date header.
+_TICK = 1.0
+
+
 class _Uvicorn(uvicorn.Server):
-    """uvicorn without signal handlers: the command line handles signals."""
+    """uvicorn without signal handlers, since the command line handles signals, that stops as soon as it is asked."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._stopping.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Install no signal handlers."""
         yield
+
+    async def main_loop(self) -> None:
+        """Wait for the event where uvicorn looks ten times a second whether it should exit."""
+        while not await self.on_tick(0):  # 0: each tick renews the header
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), _TICK)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Close what listens, and wait for connections, which uvicorn does in steps of 0.1 s, only if there are any."""
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:
+            server.close()
+        for listening in sockets or []:
+            listening.close()
 
 
 class Server:
@@ -71,4 +99,4 @@ class Server:
     def stop(self) -> None:
         """Accept no more requests, and end when the running ones are answered."""
         self._app.stopping.set()
-        self._uvicorn.should_exit = True
+        self._uvicorn.stop()

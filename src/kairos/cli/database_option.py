@@ -61,6 +61,9 @@ class DatabaseChoice:
     def export(self) -> None:
         """Set environment variables, so that the app loaded next and child processes use the same database."""
         if self.database_url is not None:
+            Settings(
+                database_url=self.database_url
+            )  # raises here for a malformed URL, and not while the app is loaded
             os.environ["KAIROS_DATABASE_URL"] = self.database_url
         if self.data is not None:
             os.environ["KAIROS_DATA"] = str(self.data.resolve())

@@ -80,14 +80,10 @@ def dev(
             child = ChildOptions(
                 name, options, log_format, log_level, reload=True, listening=listening.fileno()
             )
-            code = worker_process.run(_supervise(child))
+            code = worker_process.run(Supervisor(child, 1).run())
         else:
             code = worker_process.run(worker_process.serve(loaded, options, beside=on_socket(listening)))
     raise typer.Exit(worker_process.leave(code))
-
-
-async def _supervise(child: ChildOptions) -> int:
-    return await Supervisor(child, 1).run()
 
 
 def _examples() -> str:

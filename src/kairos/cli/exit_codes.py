@@ -19,6 +19,11 @@ CANNOT_READ = 74  # EX_IOERR: a file or a folder, not the database
 # The base class of all usage errors, which typer does not export by itself.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
+# What typer says of a value that is no number, and what is said instead.
+_NUMBERS = {
+    "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "it must be a number",
+}
 # What typer says of an option or a command that does not exist.
 _UNKNOWN = re.compile(r"No such (?:option:|command) '?(?P<name>[\w-]+)'?\.?")
 
@@ -46,11 +51,15 @@ def report(error: Exception) -> int:
 
 def _usage(error: Exception) -> str:
     complaint = error.format_message().replace("Value error, ", "")  # type: ignore[attr-defined]
+    for said, plain in _NUMBERS.items():
+        complaint = complaint.replace(said, plain)
     if (unknown := _UNKNOWN.match(complaint)) and unknown["name"] in COMMAND_LINE:
         complaint = f"{unknown[0].rstrip('.')}: {COMMAND_LINE[unknown['name']]}."
     if not complaint.endswith((".", "?")):
         complaint += "."
     ctx = getattr(error, "ctx", None)
+    if complaint == "Missing command." and ctx is not None:
+        complaint = f"{ctx.command_path} needs a command: {', '.join(ctx.command.list_commands(ctx))}."
     return complaint if ctx is None else f"{complaint} Try `{ctx.command_path} --help`."
 
 

@@ -37,9 +37,9 @@ BUILTIN_APP = "kairos.cli.builtin_app:app"
 
 
 def split_words(words: Sequence[str], names: int, usage: str) -> tuple[str, list[str]]:
-    """Return the app and the other words of a command: `[APP]`, so many names, then `KEY=VALUE`.
+    """Split the words of a command, `[APP]`, `names` names, then `KEY=VALUE`, into the app and the other words.
 
-    With one name more than are needed, the first is the app; otherwise KAIROS_APP names it.
+    If there is one name more than `names`, the first one is the app; otherwise KAIROS_APP names it.
     """
     if len(words) > names and "=" not in words[names]:
         return words[0], list(words[1:])
@@ -155,7 +155,10 @@ def _import(module: str, name: str) -> ModuleType:
             and error.name
             and f"{module}.".startswith(f"{error.name}.")
         ):
-            raise BadApp(f"There is no module {error.name!r} to load {name} from.") from error
+            raise BadApp(
+                f"There is no module {error.name!r} to load {name} from, neither in this folder nor installed: "
+                "name a file (`app.py`) or a module that can be imported from here."
+            ) from error
         trace = "".join(traceback.format_exception(type(error), error, _from_user_code(error.__traceback__)))
         why = f"{type(error).__name__}: {error}"
         raise BadApp(f"{name} cannot be loaded: {why}", trace=trace, files=_files(error)) from error

@@ -84,15 +84,10 @@ def worker(
     else:
         # Opened here too: an unreachable database is reported once, and an embedded Postgres runs as long as we do.
         with client(loaded.settings):
-            code = worker_process.run(
-                _supervise(ChildOptions(name, options, log_format, log_level), processes)
-            )
+            child = ChildOptions(name, options, log_format, log_level)
+            code = worker_process.run(Supervisor(child, processes).run())
     raise typer.Exit(code)
 
 
 def _seconds(text: str, field: str) -> float:
     return duration(parse.length(text), field).total_seconds()
-
-
-async def _supervise(child: ChildOptions, count: int) -> int:
-    return await Supervisor(child, count).run()

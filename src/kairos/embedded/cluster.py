@@ -121,7 +121,7 @@ class Cluster:
             if waited > TIMEOUT:
                 pids = ", ".join(str(process.pid) for process in living)
                 raise DatabaseUnavailable(
-                    f"Postgres in {self.directory} does not end (pid {pids}): end it by hand."
+                    f"Postgres in {self.directory} does not stop (pid {pids}): kill it by hand."
                 )
             number = then if waited > KILL_AFTER else gently
             for pid in [process.pid for process in living if process.is_postmaster] or [

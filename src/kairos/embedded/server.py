@@ -2,7 +2,7 @@
 
 What lies in the data directory:
 
-    postgres/       the cluster, made aside and renamed into place when complete
+    postgres/       the cluster, made in another folder and renamed when it is complete
     postgres.log    the server's log, the last 10 MB or so; .old is the part before that
     socket/         the Unix socket (in /tmp, if this path is too long for one)
     lock            held for the length of a start or a stop

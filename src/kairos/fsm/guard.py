@@ -1,4 +1,4 @@
-"""Render the lifecycle as Postgres triggers, which `kairos migrate` applies when they differ from the database's."""
+"""Render the lifecycle as SQL, which `kairos migrate` applies when it differs from the database's."""
 
 from __future__ import annotations
 
@@ -6,17 +6,27 @@ from kairos.fsm.lifecycle import STORED, TERMINAL_STATUSES, JobState, Status, st
 
 
 def guard_sql() -> str:
-    """Return the SQL of the triggers that refuse a change of status outside the table.
+    """Return the SQL of `kairos.job_state()` and of the triggers that refuse a change of status outside the table.
 
-    The text replaces the triggers that exist, and takes one lock on one table. The condition is in WHEN, so an allowed
+    The text replaces what exists, and takes one lock on one table. The condition is in WHEN, so an allowed
     change never enters plpgsql. The triggers also refuse a change to an ended job, a lowered lease, an insert with any
     status but `runnable`, and the deletion of a job that has not ended.
+
+    Postgres reads the stored condition again for each statement that changes a job, so it has few operators. It inlines
+    the function, because every part of that is immutable (a cast of the enum to text is not), and so does not parse its
+    body for each statement.
     """
-    allowed = ",\n    ".join(f"('{source}', '{target}')" for source, target in stored_pairs())
     first = STORED[JobState.PENDING]
     settled = _quoted(TERMINAL_STATUSES)
     return f"""\
 -- Rendered from kairos/fsm/lifecycle.py.
+create or replace function kairos.job_state(status kairos.durable_status, eligible_at timestamptz, at timestamptz)
+returns text language sql immutable parallel safe as $$
+  select case status
+    {_states()}
+  end
+$$;
+
 create or replace function kairos.refuse_transition() returns trigger language plpgsql as $$
 begin
   if tg_op = 'UPDATE' and new.lease < old.lease then
@@ -40,11 +50,13 @@ end $$;
 
 create or replace trigger gen_durable_guard after update on kairos.gen_durable
 for each row when (
-  (old.status is distinct from new.status and (old.status, new.status) not in (
-    {allowed}
-  ))
-  or new.lease < old.lease
-  or (old.status in ({settled}) and old is distinct from new)
+  case when old.status in ({settled}) then old is distinct from new
+  else new.lease < old.lease or (
+    old.status <> new.status and new.status <> all (case old.status
+      {_targets()}
+      else '{{}}'
+    end))
+  end
 ) execute function kairos.refuse_transition();
 
 create or replace trigger gen_durable_born before insert on kairos.gen_durable
@@ -57,7 +69,28 @@ execute function kairos.refuse_removal();
 
 create or replace trigger gen_durable_kept_whole before truncate on kairos.gen_durable
 for each statement execute function kairos.refuse_removal();
-"""
+"""  # noqa: S608
+
+
+def _states() -> str:
+    """Return a WHEN for each stored status, with the state that people read."""
+    whens = {
+        Status.RUNNABLE: f"case when eligible_at > at then '{JobState.SCHEDULED}' else '{JobState.PENDING}' end"
+    }
+    for state, status in STORED.items():
+        whens.setdefault(status, f"'{state}'")
+    return "\n    ".join(f"when '{status}' then {state}" for status, state in whens.items())
+
+
+def _targets() -> str:
+    """Return a WHEN for each status of a live job, with an array of those that it may change to."""
+    targets: dict[Status, list[Status]] = {}
+    for source, target in stored_pairs():
+        targets.setdefault(source, []).append(target)
+    return "\n      ".join(
+        f"when '{source}' then '{{{','.join(found)}}}'::kairos.durable_status[]"
+        for source, found in targets.items()
+    )
 
 
 def _quoted(statuses: frozenset[Status]) -> str:

@@ -93,7 +93,7 @@ _TABLE = (
     JobRequest(
         name="snooze",
         label="Snooze",
-        help="Put a job that waits for a worker off to a later time.",
+        help="Postpone a job that waits for a worker.",
         effect="It is due later. When it expires does not change.",
         done="snoozed",
         statement="snooze_jobs",

@@ -34,9 +34,6 @@ class Spec:
     def leaving(self, state: str) -> Iterator[Edge]:
         return (edge for edge in self.edges if edge.source == state)
 
-    def allows(self, source: str, target: str) -> bool:
-        return any(edge.target == target for edge in self.leaving(source))
-
     def unreachable(self) -> tuple[str, ...]:
         """Return the states that no path from an initial state reaches."""
         seen: set[str] = set()

@@ -118,7 +118,7 @@ class Backoff:
 
 
 def _names(given: Any, field: str) -> tuple[str, ...]:
-    """Return exception classes by their names: a stored policy holds names, and so do all others."""
+    """Return the names of exception classes, given as classes or as names: a policy holds names only."""
     found = given if isinstance(given, list | tuple | set | frozenset) else (given,)
     names = []
     for each in found:

@@ -78,11 +78,13 @@ class Options:
         _refuse_both(self, "delay", "when")
         _refuse_both(self, "ttl", "expires_at")
         if self.ordered and self.key is None:
-            raise BadRequest("ordered=True orders the jobs of a key: give a key too.", field="ordered")
+            raise BadRequest(
+                "ordered=True applies to the jobs of a partition key: give a key too.", field="ordered"
+            )
         if self.if_taken not in ("raise", "return"):
             raise BadRequest(f'if_taken is {self.if_taken!r}; it is "raise" or "return".', field="if_taken")
         if isinstance(self.tags, str) or not isinstance(self.tags, Iterable):
-            raise BadRequest(f"tags is {self.tags!r}; give a list of texts.", field="tags")
+            raise BadRequest(f"tags is {self.tags!r}; give a list of strings.", field="tags")
         for tag in self.tags:
             check_name(tag, "tags")
         if self.reply_to is not None:
@@ -97,7 +99,7 @@ class Options:
 
     @property
     def key_text(self) -> str | None:
-        """The key, once it is known."""
+        """The partition key; None if there is none, or if it is a function that has not been called yet."""
         return self.key if isinstance(self.key, str) else None
 
 
@@ -183,7 +185,7 @@ def _with_key(options: Options, machine: CallableMachine, state: str) -> Options
 
 
 def check_end(run_at: datetime, ttl: timedelta | None) -> None:
-    """Refuse a TTL that would close after the last year of the calendar."""
+    """Refuse a TTL that would end after the year 9999."""
     try:
         _ = run_at.astimezone(UTC) + (ttl or timedelta(0))
     except OverflowError as error:
@@ -204,8 +206,8 @@ def _scope(wanted: str | Sequence[Status | str]) -> tuple[Status, ...]:
         raise BadRequest(f"unique_scope names no status: {error}.", field="unique_scope") from error
     if set(scope) != set(SCOPES["queued"]) and not set(scope) >= set(SCOPES["live"]):
         raise BadRequest(
-            "unique_scope must be just the status before the start, or all live statuses and any ended ones: "
-            "a key that is left and entered again could collide in the middle of a job.",
+            "unique_scope must be either just runnable, or all live statuses with or without ended ones: "
+            "otherwise a job could lose its unique key and collide when it takes the key again.",
             field="unique_scope",
         )
     return scope
@@ -221,7 +223,7 @@ def _check_reply(reply_to: Any) -> None:
 def _check_retry(retry: Any) -> None:
     if not isinstance(retry, Backoff):
         raise BadRequest(
-            f"retry is {retry!r}; a job carries a Backoff, such as Backoff(attempts=5), and any other policy is code.",
+            f"retry is {retry!r}; give a Backoff, such as Backoff(attempts=5): a job can store no other policy.",
             field="retry",
         )
     check_range(retry.attempts, "retry.attempts", 1, MOST_ATTEMPTS)

@@ -17,7 +17,7 @@ STEP = "advance"
 
 
 def link(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call as JSON, with its arguments as far as they are known."""
+    """Return a call as JSON, with the arguments `given`: one may come later, as the result of the link before."""
     return {
         "action": call.action,
         "version": call.version,

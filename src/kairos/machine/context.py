@@ -124,7 +124,7 @@ class Context(Generic[S]):
         return self._log
 
     def progress(self, done: int, total: int | None = None) -> None:
-        """Report progress; written in batches, fenced by the lease, and finally with the outcome."""
+        """Report progress; the worker writes it in batches, fenced by the lease, and the last one with the outcome."""
         self.reported = json_codec.dumps({"done": done, "total": total}, "progress")
         if self._runtime is not None:
             self._runtime.progress(self, done, total)
@@ -157,14 +157,14 @@ class Context(Generic[S]):
                 )
             if call.options.unique is not None and call.options.if_taken == "raise":
                 raise BadRequest(
-                    'Whether a child\'s unique key is taken is known only at the commit: give it if_taken="return".',
+                    'A child with a unique key needs if_taken="return": only the commit can tell if the key is taken.',
                     field="if_taken",
                 )
         if reply is not None:
             check_name(reply, "reply")
             if any(call.options.unique for call in calls):
                 raise BadRequest(
-                    "A child whose unique key is taken would never be made, and never reply: leave out one of them.",
+                    "A child whose unique key is taken is not enqueued and never replies: leave out unique or reply.",
                     field="reply",
                 )
         here = telemetry.traceparent()  # children continue the trace of this step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from kairos.errors import BadRequest
+from kairos.errors import BadRequest, NotFound
 
 MAX_NAME = 255
 # The largest bigint: the largest id there can be.
@@ -50,6 +50,16 @@ def check_range(value: Any, field: str, least: int, most: int) -> None:
         raise BadRequest(
             f"{field} is {value!r}; it must be a whole number from {least} to {most}.", field=field
         )
+
+
+def checked_id(value: Any, noun: str) -> int:
+    """Return a valid id of a noun such as "job"; raise `NotFound` for a number that none can have."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        article = "An" if noun[0] in "aeiou" else "A"
+        raise BadRequest(f"{article} {noun}'s id is a whole number, not {value!r}.", field="id")
+    if not 0 < value <= LARGEST_ID:
+        raise NotFound(f"There is no {noun} {value}.")
+    return value
 
 
 def check_instant(value: Any, field: str) -> None:

@@ -176,10 +176,10 @@ def _is_exact_model(adapter: TypeAdapter[Any]) -> bool:
 
 
 def _is_exact(schema: Any) -> bool:
-    """The same of one value.
+    """Whether a validated value of this schema has exactly the declared type.
 
-    Not what functions of the user make, what a default factory makes (it is not validated; plain defaults are not
-    stored), nor instances of other models, which are taken as they are.
+    That is not known of what functions of the user return, of what a default factory makes (it is not validated; plain
+    defaults are not stored), nor of instances of other models, which validation takes as they are.
     """
     if "serialization" in schema:
         return False
@@ -306,7 +306,9 @@ def _parameters(function: Callable[..., Any], name: str) -> tuple[list[inspect.P
                 f"write {name}({parameter.name}: Context, …)."
             )
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise BadDefinition(f"Job {name!r}: argument {parameter.name!r} must be a named one.")
+            raise BadDefinition(
+                f"Job {name!r}: argument {parameter.name!r} cannot be passed by name: use neither *, ** nor /."
+            )
     return arguments, takes_context
 
 

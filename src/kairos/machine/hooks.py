@@ -51,11 +51,11 @@ class HookDecorators:
         return hook
 
     def around_step(self, hook: S) -> S:
-        """Run every step of this app inside a context manager that the function makes of its `Context`.
+        """Run every step of this app inside the context manager that the function returns for the step's `Context`.
 
-        A sync one (`@contextmanager`) is entered where the step runs, so in the thread of a plain `def`; an async one
-        on the event loop. What it raises is the step's error, and it sees the step's own. For a step in a process of
-        its own they are entered in the worker.
+        A sync context manager is entered where the step runs (in its thread, for a plain `def`), an async one on the
+        event loop. For a step in another process, both are entered in the worker. An exception of the step is raised
+        inside the context manager; what the context manager raises counts as the step's error.
         """
         self.hooks.around_step.append(_checked(hook))
         return hook

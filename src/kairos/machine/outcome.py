@@ -62,7 +62,7 @@ class Await:
             for name in names:
                 check_name(name, "name")
         except BadRequest as error:
-            raise BadOutcome(f"Await waits for what no signal can be called: {error}") from error
+            raise BadOutcome(f"Await has an invalid signal name: {error}") from error
         if then is not None and timeout is None:
             raise BadOutcome("Await has a follow-up step but no timeout that would lead to it.")
         object.__setattr__(self, "names", names)

@@ -37,7 +37,7 @@ class Registry:
         self._hooks[key] = hooks or self.hooks
 
     def limit(self, machine: Machine, limits: Mapping[str, Any]) -> None:
-        """Note the limits of an action, which are those of its queue: no other action may use that."""
+        """Set the limits of an action. They are those of its queue, so no other action may use that queue."""
         self._refuse_shared_limits(machine, limited=True)
         self.limits[machine.queue] = limits
 
@@ -80,7 +80,7 @@ class Registry:
 
 
 class ExtendedRegistry(Registry):
-    """A registry that adds one machine of Kairos to another registry, which may still grow."""
+    """A view of a user's registry with one machine of Kairos added; it shows machines that the user registers later."""
 
     def __init__(self, users: Registry, own: Machine) -> None:
         super().__init__()

@@ -38,7 +38,7 @@ def refuse_changed(action: str, adapter: TypeAdapter[Any], state: Any, text: str
 
 
 def _says_sequence(state: Any, path: str) -> bool:
-    """Whether the argument at a path is annotated as something that a list is as well as a tuple."""
+    """Whether the annotation of the argument at a path allows both a list and a tuple, as `Sequence` does."""
     field = getattr(type(state), "__pydantic_fields__", {}).get(path)
     return field is not None and (get_origin(field.annotation) or field.annotation) in _SEQUENCES
 

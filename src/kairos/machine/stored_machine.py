@@ -34,9 +34,11 @@ class StoredMachine:
         """Validate the arguments and return them as JSON text; raises `BadArguments` naming the field."""
         text = json_codec.dumps(dict(values), "input")
         for error in _validator(json.dumps(self.schema, sort_keys=True)).iter_errors(dict(values)):
-            field = ".".join(str(part) for part in error.instance_path)
+            field = json_codec.shortened(".".join(str(part) for part in error.instance_path))
             where = f"argument {field!r}" if field else "arguments"
-            raise BadArguments(f"{self.name}: {where}: {error.message}.", field=field or None)
+            raise BadArguments(
+                f"{self.name}: {where}: {json_codec.printable(error.message, 500)}.", field=field or None
+            )
         return text
 
     def load(self, text: str) -> Any:
@@ -94,5 +96,5 @@ def _plain(value: Any) -> Any:
 
 
 def _by_code() -> str:
-    """Stand for a key that only the action's code can compute."""
+    """Take the place of a key function that is only in the action's code."""
     raise NotImplementedError

@@ -66,8 +66,8 @@ CHECKS: Sequence[Check] = (
     Check("find_long_waits", frozenset({"jobs_waiting"}), _waiting),
     Check(
         "find_schedule_problems",
-        frozenset({"schedule_paused", "schedule_unreadable"}),
-        lambda _: (PLAN_VERSION,),
+        frozenset({"schedule_paused", "schedule_unreadable", "schedule_overdue"}),
+        lambda t: (PLAN_VERSION, t.after["schedule_overdue"], t.live_for, MOST_SUBJECTS),
     ),
     Check(
         "find_worker_problems",

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 
 from kairos.alarms.decide import Changes, Found, Open, decide
 from kairos.alarms.kinds import CHECK_FAILED, KINDS
-from kairos.errors import BadRequest, Conflict, NotFound
-from kairos.machine.field_checks import LARGEST_ID, check_name, check_range
+from kairos.errors import Conflict, NotFound
+from kairos.machine.field_checks import LARGEST_ID, check_name, check_range, checked_id
 from kairos.operations.alarm_checks import Findings
 from kairos.operations.enqueue_jobs import insert
 from kairos.operations.webhooks import deliveries
@@ -33,7 +33,7 @@ _LARGEST_PAGE = 1000
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one run of the checks changed; `more` means that another run should follow at once."""
+    """The alarms that one run of the checks raised and cleared; with `more`, another run should follow at once."""
 
     raised: list[Alarm]
     cleared: list[Alarm]
@@ -54,10 +54,7 @@ def acknowledge(alarm_id: int, *, actor: str | None = None) -> Operation[Alarm]:
 
     For a ledger that does not balance, it also writes off the difference.
     """
-    if isinstance(alarm_id, bool) or not isinstance(alarm_id, int):
-        raise BadRequest(f"An alarm's id is a whole number, not {alarm_id!r}.", field="id")
-    if not 0 < alarm_id <= LARGEST_ID:
-        raise NotFound(f"There is no alarm {alarm_id}.")
+    checked_id(alarm_id, "alarm")
     if actor is not None:
         check_name(actor, "actor")
     seen = yield Query("acknowledge_alarm", (alarm_id, actor))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kairos import json_codec
-from kairos.durations import Duration, duration
 from kairos.machine.field_checks import LARGEST_ID, check_name, check_range
 from kairos.shapes import read
 from kairos.shapes.audit import AuditRow
@@ -82,12 +81,6 @@ def audit(
             check_name(name, field)
     found = yield Query("list_audit", (before, actor, verb, target, limit))
     return [read(AuditRow, row) for row in found]
-
-
-def purge_audit(keep: Duration, portion: int = 1000) -> Operation[int]:
-    """Delete up to `portion` rows older than `keep`; needs a role that may migrate, which the service is not."""
-    answer = yield Query("purge_audit", (duration(keep, "keep"), portion))
-    return int(answer[0]["forgotten"])
 
 
 def _dumps(details: dict[str, Any] | None) -> str | None:

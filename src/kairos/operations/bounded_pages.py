@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -16,7 +15,7 @@ from kairos.shapes.job import Job, Page
 from kairos.shapes.job_filters import Filters
 from kairos.shapes.log_line import LogRow
 from kairos.shapes.signal import SignalRow
-from kairos.store.query import Operation, Query, Row
+from kairos.store.query import Operation, Query
 
 T = TypeVar("T", HistoryRow, LogRow, SignalRow)
 
@@ -49,30 +48,26 @@ def bounded_page(
 
 def bounded_signals(job_id: int, *, after: int, limit: int, most: int) -> Operation[RowPage[SignalRow]]:
     """Return the signals sent to one job, consumed or not, after a signal's id."""
-    found = yield Query("page_signals", (job_number(job_id), after, limit + 1, most))
-    if not found:
-        yield from get(job_id)
-    return _row_page(SignalRow, found, limit, most)
+    return (yield from _row_page(SignalRow, "page_signals", job_id, after, limit, most))
 
 
 def bounded_history(job_id: int, *, after: int, limit: int, most: int) -> Operation[RowPage[HistoryRow]]:
     """Return the history of one job after a row's id."""
-    found = yield Query("page_history", (job_number(job_id), after, limit + 1, most))
-    if not found:
-        yield from get(job_id)
-    return _row_page(HistoryRow, found, limit, most)
+    return (yield from _row_page(HistoryRow, "page_history", job_id, after, limit, most))
 
 
 def bounded_logs(job_id: int, *, after: int, limit: int, most: int) -> Operation[RowPage[LogRow]]:
     """Return the log lines of one job after a line's cursor."""
     check_range(after, "after", 0, LARGEST_ID)
     check_range(limit, "limit", 1, LARGEST_PAGE)
-    found = yield Query("page_logs", (job_number(job_id), after, limit + 1, most))
+    return (yield from _row_page(LogRow, "page_logs", job_id, after, limit, most))
+
+
+def _row_page(
+    kind: type[T], statement: str, job_id: int, after: int, limit: int, most: int
+) -> Operation[RowPage[T]]:
+    found = yield Query(statement, (job_number(job_id), after, limit + 1, most))
     if not found:
         yield from get(job_id)
-    return _row_page(LogRow, found, limit, most)
-
-
-def _row_page(kind: type[T], found: Sequence[Row], limit: int, most: int) -> RowPage[T]:
     is_full = bool(found) and found[-1]["bytes"] >= most
     return RowPage([read(kind, row) for row in found[:limit]], len(found) > limit or is_full)

@@ -37,12 +37,14 @@ def synchronise(
     calendars: Calendars = NONE,
     worker: str | None = None,
 ) -> Operation[list[str]]:
-    """Store what the code declares; return the names that are paused because the code no longer declares them.
+    """Store the declared schedules; return the names of those that are paused because the code no longer declares them.
 
-    `app` is `Settings.name`. A schedule stops only when no live worker declares it, so that old and new code run side
-    by side during a deploy; `worker` is the worker that declares these. A program without a name, or one that declares
-    no schedule at all, may be one part of a larger app, or another app. It pauses only schedules of its own `actions`
-    and those of a program with which it shares at least half of the actions: that was a version of it.
+    `app` is `Settings.name`, and `worker` the worker that declares these schedules, if one does. A schedule is paused
+    only if no live worker declares it, so that old and new code can run side by side during a deploy.
+
+    A program without a name, or without any schedule, may be a part of a larger app, or another app. So it pauses only
+    schedules of its own `actions`, and those of a program that counts as a former version of it, because they share at
+    least half of the actions.
     """
     stored = []
     for each in declared:

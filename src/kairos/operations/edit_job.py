@@ -72,6 +72,6 @@ def _check(changes: Mapping[str, Any]) -> None:
         check_instant(changes["expires_at"], "expires_at")
     if "tags" in changes:
         if not isinstance(changes["tags"], list | tuple):
-            raise BadRequest(f"tags is {changes['tags']!r}; give a list of texts.", field="tags")
+            raise BadRequest(f"tags is {changes['tags']!r}; give a list of strings.", field="tags")
         for tag in changes["tags"]:
             check_name(tag, "tags")

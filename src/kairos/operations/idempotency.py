@@ -39,9 +39,10 @@ class StoredResponse:
 
 
 def once(request: Request, work: Callable[[], Operation[StoredResponse]]) -> Operation[StoredResponse]:
-    """Run `work` and store its response, or return the stored one; run this in one transaction.
+    """Run `work` and store its response, or return the response stored before; the caller runs this in one transaction.
 
-    Of two requests at once, the second waits for the first. A failure is not stored, and may be retried.
+    If two requests with a key arrive at once, the second waits for the first. A failure is not stored, so the request
+    may be sent again.
     """
     key = (request.caller, request.key)
     if (yield Query("claim_idempotency_key", (*key, request.fingerprint, KEPT_FOR))):

@@ -14,7 +14,7 @@ from kairos.errors import BadRequest, NotFound
 from kairos.machine.field_checks import check_instant, check_name, check_range
 from kairos.shapes import read
 from kairos.shapes.key import Key, Scope
-from kairos.store.query import Operation, Query
+from kairos.store.query import Operation, Query, Row
 
 SCOPES = tuple(map(str, Scope))
 PREFIX = "kr"
@@ -73,16 +73,27 @@ def any_key() -> Operation[bool]:
 
 
 def holder(token: str) -> Operation[Holder | None]:
-    """Return the key of a valid token, or None; an unknown id takes as long to compare as a wrong secret."""
-    key_id, secret = split(token, PREFIX)
-    found = yield Query("read_access_key", (key_id,))
+    """Return the key of a valid token, or None."""
+    row = yield from valid_row(token, PREFIX, "read_access_key", "touch_access_key")
+    return None if row is None else holder_in(row, row["id"])
+
+
+def valid_row(token: str, prefix: str, read_statement: str, touch_statement: str) -> Operation[Row | None]:
+    """Return the row of a valid token, or None; an unknown id takes as long to compare as a wrong secret."""
+    token_id, secret = split(token, prefix)
+    found = yield Query(read_statement, (token_id,))
     row = found[0] if found else None
     same = hmac.compare_digest(digest_of(secret), bytes(row["secret_hash"]) if row else _NO_SECRET)
     if row is None or not same or not row["good"]:
         return None
     if row["stale"]:
-        yield Query("touch_access_key", (key_id,))
-    return Holder(row["id"], row["name"], tuple(row["scopes"]), row["seconds_left"], row["stale"])
+        yield Query(touch_statement, (token_id,))
+    return row
+
+
+def holder_in(row: Row, key_id: str) -> Holder:
+    """Return the holder that the row of a key or of a session describes."""
+    return Holder(key_id, row["name"], tuple(row["scopes"]), row["seconds_left"], row["stale"])
 
 
 def new_token(prefix: str) -> tuple[str, str, bytes]:

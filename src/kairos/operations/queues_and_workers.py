@@ -18,8 +18,8 @@ from kairos.store.query import Notify, Operation, Query
 from kairos.suggest import did_you_mean
 
 LIMITS = tuple(Limits.__annotations__)
-# About so many jobs of all queues are counted at most, so that a large backlog does not make the list slow.
-MOST_COUNTED = 200_000
+# In each state at most about this many jobs are counted over all queues, so that a backlog does not slow the list down.
+MOST_COUNTED = 100_000
 # A worker sends a heartbeat every 10 s; after three missed ones it is considered gone.
 ALIVE = timedelta(seconds=30)
 # The counts that a statement that changes a queue does not return.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from kairos.durations import Duration, duration
-from kairos.errors import BadRequest, JobFailed, NotFinished, NotFound
+from kairos.errors import BadRequest, NotFinished, NotFound
 from kairos.fsm.lifecycle import JobState
-from kairos.machine.field_checks import LARGEST_ID
+from kairos.machine.field_checks import checked_id
 from kairos.shapes import read
 from kairos.shapes.history import HistoryRow
-from kairos.shapes.job import Job
+from kairos.shapes.job import Job, failure_of
 from kairos.shapes.signal import SignalRow
 from kairos.store.query import Operation, Pause, Query
 
@@ -44,9 +44,7 @@ def result(job_id: int, *, timeout: Duration | None = None) -> Operation[Any]:
         if job.state is JobState.SUCCESS:
             return job.output
         if job.is_terminal:
-            raise JobFailed(
-                f"Job {job.id} ({job.action}) is {job.state}: {job.error or job.cancel_reason}", job=job
-            )
+            raise failure_of(job)
         if limit is not None and waited >= limit:
             raise NotFinished(f"Job {job.id} ({job.action}) is still {job.state} after {waited:g} s.")
         pause = pause if limit is None else min(pause, limit - waited)
@@ -59,8 +57,4 @@ def job_number(job_id: Any) -> int:
     """Return a valid job id; raise `NotFound` for a number that no job can have."""
     if isinstance(job_id, Job):
         raise BadRequest("A job's id is wanted here, not the job: pass job.id.", field="id")
-    if isinstance(job_id, bool) or not isinstance(job_id, int):
-        raise BadRequest(f"A job's id is a whole number, not {job_id!r}.", field="id")
-    if not 0 < job_id <= LARGEST_ID:
-        raise NotFound(f"There is no job {job_id}.")
-    return job_id
+    return checked_id(job_id, "job")

@@ -6,11 +6,10 @@ import hmac
 from datetime import timedelta
 from hashlib import sha256
 
-from kairos.operations.keys import Holder, digest_of, new_token, split
+from kairos.operations.keys import Holder, holder_in, new_token, valid_row
 from kairos.store.query import Operation, Query
 
 _PREFIX = "ks"
-_NO_SECRET = sha256(b"").digest()
 
 
 def open_session(key_id: str, idle: timedelta, age: timedelta) -> Operation[str]:
@@ -22,17 +21,8 @@ def open_session(key_id: str, idle: timedelta, age: timedelta) -> Operation[str]
 
 def session_holder(token: str) -> Operation[tuple[str, Holder] | None]:
     """Return the id of the session and its key if both are valid, else None."""
-    session_id, secret = split(token, _PREFIX)
-    found = yield Query("read_session", (session_id,))
-    row = found[0] if found else None
-    same = hmac.compare_digest(digest_of(secret), bytes(row["secret_hash"]) if row else _NO_SECRET)
-    if row is None or not same or not row["good"]:
-        return None
-    if row["stale"]:
-        yield Query("touch_session", (session_id,))
-    return row["id"], Holder(
-        row["key_id"], row["name"], tuple(row["scopes"]), row["seconds_left"], row["stale"]
-    )
+    row = yield from valid_row(token, _PREFIX, "read_session", "touch_session")
+    return None if row is None else (row["id"], holder_in(row, row["key_id"]))
 
 
 def close_session(session_id: str) -> Operation[None]:

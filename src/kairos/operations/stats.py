@@ -16,7 +16,7 @@ from kairos.shapes.queue import Queue
 from kairos.store.query import Operation, Query, Row
 
 MOST_POINTS = 1500
-# The counters are not split by schedule: a schedule's series is counted from so many of its newest jobs.
+# The counters are not split by schedule: a schedule's series is counted from at most this many of its newest jobs.
 _SCHEDULE_JOBS = 10_000
 MINUTES_KEPT = timedelta(days=7)
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400

@@ -25,9 +25,10 @@ _LARGEST_BACKFILL = 10_000
 def ticks(
     name: str, *, before: datetime | None = None, limit: int = 50, generation: int = 0
 ) -> Operation[list[Tick]]:
-    """Return the decided ticks of a schedule, newest first: before `before`, and at it those of older generations.
+    """Return a page of the decided ticks of a schedule, newest first: those before the position (before, generation).
 
-    A page continues with the `tick_at` and the `generation` of its last tick.
+    For the next page pass the `tick_at` and the `generation` of the last tick. Without `generation`, no tick at
+    `before` itself is returned.
     """
     check_name(name, "name")
     check_range(limit, "limit", 1, _LARGEST_PAGE)

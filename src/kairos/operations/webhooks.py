@@ -13,7 +13,7 @@ from kairos import serializers, shapes
 from kairos.alarms.kinds import KINDS
 from kairos.errors import BadRequest, NotFound
 from kairos.machine.call import Call, Options
-from kairos.machine.field_checks import LARGEST_ID, OWN_QUEUE, check_name
+from kairos.machine.field_checks import OWN_QUEUE, check_name, checked_id
 from kairos.operations.enqueue_jobs import enqueue
 from kairos.shapes import read
 from kairos.shapes.alarm import Alarm
@@ -37,7 +37,7 @@ def webhooks(*, after: int | None = None, limit: int | None = None) -> Operation
 
 def webhook(webhook_id: int) -> Operation[Webhook]:
     """Return one webhook."""
-    found = yield Query("list_webhooks", (_number(webhook_id), None, None))
+    found = yield Query("list_webhooks", (checked_id(webhook_id, "webhook"), None, None))
     if not found:
         raise NotFound(f"There is no webhook {webhook_id}.")
     return read(Webhook, found[0])
@@ -62,14 +62,14 @@ def change_webhook(
 ) -> Operation[Webhook]:
     """Change the given values of a webhook."""
     given = (None if url is None else _url(url), None, None if kinds is None else _kinds(kinds), paused, None)
-    if not (yield Query("save_webhook", (_number(webhook_id), *given))):
+    if not (yield Query("save_webhook", (checked_id(webhook_id, "webhook"), *given))):
         raise NotFound(f"There is no webhook {webhook_id}.")
     return (yield from webhook(webhook_id))
 
 
 def remove_webhook(webhook_id: int) -> Operation[None]:
     """Delete a webhook."""
-    if not (yield Query("delete_webhook", (_number(webhook_id),))):
+    if not (yield Query("delete_webhook", (checked_id(webhook_id, "webhook"),))):
         raise NotFound(f"There is no webhook {webhook_id}.")
 
 
@@ -140,11 +140,3 @@ def _kinds(kinds: Any) -> list[str]:
         if kind not in KINDS:
             raise BadRequest(f"There is no kind of alarm {kind!r}; known: {', '.join(KINDS)}.", field="kinds")
     return list(dict.fromkeys(kinds))
-
-
-def _number(webhook_id: Any) -> int:
-    if isinstance(webhook_id, bool) or not isinstance(webhook_id, int):
-        raise BadRequest(f"A webhook's id is a whole number, not {webhook_id!r}.", field="id")
-    if not 0 < webhook_id <= LARGEST_ID:
-        raise NotFound(f"There is no webhook {webhook_id}.")
-    return webhook_id

@@ -150,7 +150,7 @@ class KairosClient(RemoteOperations):
         delay: Duration | None = None,
         until: datetime | None = None,
     ) -> Any:
-        """Put a job that waits for a worker off, by a delay from now or until an instant."""
+        """Postpone a job that waits for a worker, by a delay from now or until an instant."""
         return self._ask("snooze", job_id, reason=reason, delay=delay, until=until)
 
     def edit(self, job_id: int, /, **changes: Any) -> Any:

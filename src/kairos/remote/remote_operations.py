@@ -8,11 +8,11 @@ from typing import Any
 from uuid import uuid4
 
 from kairos.durations import Duration, duration
-from kairos.errors import JobFailed, NotFinished
+from kairos.errors import NotFinished
 from kairos.fsm.lifecycle import JobState
 from kairos.remote.exchange import HttpRequest, Item, Talk, send
 from kairos.shapes import parse
-from kairos.shapes.job import Job
+from kairos.shapes.job import Job, failure_of
 from kairos.shapes.job_filters import MOST_SEARCHES, search_too_long
 
 _LONGEST_WAIT = 30.0  # of one request; the client asks again
@@ -61,9 +61,7 @@ class RemoteOperations(ABC):
         if job.state is JobState.SUCCESS:
             return job.output
         if job.is_terminal:
-            raise JobFailed(
-                f"Job {job.id} ({job.action}) is {job.state}: {job.error or job.cancel_reason}", job=job
-            )
+            raise failure_of(job)
         raise NotFinished(f"Job {job.id} ({job.action}) is still {job.state}.")
 
     def _one(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-from kairos.errors import BadRequest, InvalidTransition
+from kairos.errors import BadRequest, InvalidTransition, JobFailed
 from kairos.fsm.lifecycle import TERMINAL, JobState
 from kairos.fsm.requests import REQUEST_BY_TARGET, can
 from kairos.machine.backoff import Backoff, shown_policy
@@ -175,15 +175,22 @@ _FIELDS = tuple(each.name for each in fields(Job))
 _INPUT, _MACHINE_STATE = _FIELDS.index("input"), _FIELDS.index("machine_state")
 
 
-def alike(first: Job, ids: Iterable[int], inputs: Iterable[Any]) -> list[Job]:
+def alike(first: Job, ids: Sequence[int], inputs: Sequence[Any]) -> list[Job]:
     """Return new jobs that differ from the first one in nothing but their ids and inputs, which are their states.
 
     By position: a batch builds thousands, and by name each takes three times as long.
     """
+    if len(ids) == 1:
+        return [first]
     values = [getattr(first, name) for name in _FIELDS]
     before, between = values[1:_INPUT], values[_INPUT + 1 : _MACHINE_STATE]
     after = values[_MACHINE_STATE + 1 :]
     return [Job(id_, *before, given, *between, given, *after) for id_, given in zip(ids, inputs, strict=True)]  # type: ignore[call-arg]
+
+
+def failure_of(job: Job) -> JobFailed:
+    """Return the error that `result` raises for a job that ended without success."""
+    return JobFailed(f"Job {job.id} ({job.action}) is {job.state}: {job.error or job.cancel_reason}", job=job)
 
 
 @dataclass(frozen=True, slots=True)

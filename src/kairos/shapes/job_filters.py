@@ -28,8 +28,9 @@ States: TypeAlias = JobState | str | Sequence[JobState | str]
 class Filter:
     """One filter: what it selects, the type of its values, and whether it may be repeated.
 
-    Its `name` in URLs and JSON is that of the attribute by default. `index` says which index finds its jobs: its own,
-    that of the kinds of jobs (queue, action, status), or that of ids. Without one, lists search the newest jobs.
+    Its `name` in URLs and JSON is that of the attribute by default. `index` says which index finds its jobs: one for
+    this filter ("own"), the one by queue, action and status ("kinds"), or the primary key ("ids"). If it is None, lists
+    read the newest jobs and compare each.
     """
 
     selects: str

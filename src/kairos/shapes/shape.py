@@ -31,10 +31,11 @@ _SAME = "="  # the attribute's own name
 class Shown:
     """A field's name in the document and its column, if they differ from the attribute's name.
 
-    `error.code` is the member `code` of the object `error`, whose shape is one of the `parts` of the noun. A `column`
-    of None is not read from rows. `schema` is the type in JSON where the attribute's does not say it. `read` follows
-    the type's own conversion from a column; `write` makes JSON of the attribute and `parse` the attribute of JSON, in
-    place of the type's own. None of the three is called with None.
+    The name `error.code` is the member `code` of the object `error`, whose shape is one of the `parts` of the noun.
+    With `column=None` the field is not read from rows. `schema` is the JSON type, if it differs from the attribute's.
+
+    `read` converts what the type's own conversion returned for the column. `write` converts the attribute to JSON, and
+    `parse` JSON to the attribute, in place of the type's own conversions. None of the three is called for a null.
     """
 
     name: str = _SAME

@@ -7,6 +7,7 @@ connection tells them apart, since only a server that works accepts it.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 # Seconds that a connection is in use before its server is asked for another one, and between two such questions.
@@ -16,7 +17,7 @@ TRIES = 2
 
 
 class AnswerWatch:
-    """Watch the server of one connection while the connection is in use; call `stop` afterwards."""
+    """Watch the server of one connection between `start` and `stop`, while a statement may wait for its answer."""
 
     def __init__(
         self, answers: Callable[[], Awaitable[bool]], give_up: Callable[[], Awaitable[None]]
@@ -27,22 +28,39 @@ class AnswerWatch:
         self._answers = answers
         self._give_up = give_up
         self._loop = asyncio.get_running_loop()
-        self._timer = self._loop.call_later(SILENCE, self._begin)
+        self._since: float | None = None
+        # It stays set over many short uses, and then looks how long the present one has lasted: one for each use would
+        # cost every statement some microseconds.
+        self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self.gave_up = False
 
+    def start(self) -> None:
+        self._since = time.monotonic()
+        if self._timer is None:
+            self._timer = self._loop.call_later(SILENCE, self._check)
+
     def stop(self) -> None:
-        self._timer.cancel()
+        self._since = None
         if self._task is not None:
             self._task.cancel()
+            self._task = None
 
-    def _begin(self) -> None:
-        self._task = self._loop.create_task(self._look())
+    def _check(self) -> None:
+        self._timer = None
+        if self._since is None:
+            return
+        left = self._since + SILENCE - time.monotonic()
+        if left > 0:
+            self._timer = self._loop.call_later(left, self._check)
+        else:
+            self._task = self._loop.create_task(self._look())
 
     async def _look(self) -> None:
         for _ in range(TRIES):
             if await self._answers():
-                self._timer = self._loop.call_later(SILENCE, self._begin)
+                self._task = None
+                self.start()
                 return
         self.gave_up = True
         await self._give_up()

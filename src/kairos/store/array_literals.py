@@ -19,7 +19,7 @@ def texts(values: Sequence[str | None]) -> str | None:
 
 
 def plain(values: Sequence[Any]) -> str | None:
-    """Return an array literal of numbers, booleans or names that need no quotes; None if every value is NULL."""
+    """Return the literal of an array whose elements need no quotes (numbers, booleans, names); None if all are NULL."""
     return _literal(values, str)
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import asyncpg
 
@@ -58,7 +58,7 @@ class AsyncConnections:
         self.settings = settings
         self.deadlines = Deadlines()
         self._hosts = {url: Hosts(url)}
-        self._host_of: WeakKeyDictionary[asyncpg.Connection, dict[str, Any]] = WeakKeyDictionary()
+        self._watches: WeakKeyDictionary[asyncpg.Connection, AnswerWatch] = WeakKeyDictionary()
         self._pool: asyncpg.Pool | None = None
         self._loop: asyncio.AbstractEventLoop | None = None  # the one that the pool belongs to
         self._unsynced: asyncpg.Connection | None = None
@@ -145,7 +145,9 @@ class AsyncConnections:
             finally:
                 self._waiting -= 1
         reusable = False
-        watch = self._watch(connection)
+        watch = self._watches.get(connection._con)
+        if watch is not None:
+            watch.start()
         try:
             if self.settings.require_standby and time.monotonic() - self._inspected > server_checks.TRUSTED:
                 await self._inspect(connection)
@@ -170,12 +172,9 @@ class AsyncConnections:
             else:
                 await self._release(pool, connection)
 
-    def _watch(self, connection: asyncpg.Connection) -> AnswerWatch | None:
-        """Watch the server of a connection of the pool; a pooler answers whether or not its server does."""
-        if not self.settings.prepare:
-            return None
-        host = self._host_of.get(connection._con, {})
-        return AnswerWatch(partial(self._answers, host), partial(self._give_up, connection, host))
+    def _watch(self, connection: asyncpg.Connection, host: dict[str, Any]) -> AnswerWatch:
+        """Return a watch of a connection's server. The reference is weak: the watch is a value of a weak dictionary."""
+        return AnswerWatch(partial(self._answers, host), partial(self._give_up, ref(connection), host))
 
     async def _answers(self, host: dict[str, Any]) -> bool:
         """Whether the host answers a new connection, if only with a refusal."""
@@ -193,13 +192,13 @@ class AsyncConnections:
         probe.terminate()
         return True
 
-    async def _give_up(self, connection: asyncpg.Connection, host: dict[str, Any]) -> None:
+    async def _give_up(self, connection: ref[asyncpg.Connection], host: dict[str, Any]) -> None:
         """Drop a connection to a host that hangs, and use no other connection to it."""
         self._hosts[self.url].demote(host)
         if self._pool is not None:
             await self._pool.expire_connections()
         spare, self._spare = self._spare, None
-        for each in (spare, connection):
+        for each in (spare, connection()):
             if each is not None:
                 drop(each)
 
@@ -331,9 +330,22 @@ class AsyncConnections:
             raise first_cause(found)
         number, connection = found
         hosts.prefer(candidates[number])
-        self._host_of[connection] = candidates[number]
+        if self.settings.prepare:  # a pooler answers whether or not its server does
+            self._watches[connection] = self._watch(connection, candidates[number])
         connection_settings.keep_alive(connection._transport.get_extra_info("socket"), self.deadlines)
+        version = connection.get_server_version().major
+        if self.settings.prepare and version >= connection_settings.HAS_TRANSACTION_TIMEOUT:
+            await self._set_no_transaction_timeout(connection)
         return connection
+
+    async def _set_no_transaction_timeout(self, connection: asyncpg.Connection) -> None:
+        try:
+            await connection.execute(
+                connection_settings.NO_TRANSACTION_TIMEOUT, timeout=self.deadlines.connect
+            )
+        except BaseException:
+            drop(connection)
+            raise
 
     async def _inspect(self, connection: asyncpg.Connection) -> None:
         if not await connection.fetchval(server_checks.WAITS_FOR_STANDBY):

@@ -207,17 +207,19 @@ class AsyncStore:
             raise unavailable(error) from error
 
     async def check(self) -> None:
-        """Raise if the schema does not fit this code, the server is read-only, or a pooler changes the isolation."""
+        """Raise if the schema does not fit this code, the server is read-only, or its settings break Kairos's rules."""
         try:
             async with self.connection() as connection:
                 found = await drive(schema_state.inspect(self.settings.schema), connection.fetchval)
                 read_only = await connection.fetchval(server_checks.READ_ONLY)
                 isolation = await connection.fetchval(server_checks.ISOLATION)
+                role = await connection.fetchval(server_checks.TRIGGERS)
         except UNUSABLE as error:
             raise unusable(error) from error
         if read_only:
             raise unavailable(asyncpg.ReadOnlySQLTransactionError())
         server_checks.check_isolation(isolation)
+        server_checks.check_triggers(role)
         schema_state.check(found)
 
     async def check_commits(self) -> None:

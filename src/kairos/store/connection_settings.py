@@ -23,8 +23,9 @@ STATEMENT_TIMEOUT = 60.0
 # Leases outside these bounds do not change the deadlines further: a busy machine would miss shorter ones, and a lost
 # connection must be noticed within seconds even if the lease is an hour.
 _SHORTEST, _LONGEST = 5.0, DEFAULT_LEASE
-# A step may call other services inside its transaction: it may wait so many times longer for a lock than Kairos, and
-# its transaction may stay open so many seconds. When its lease is lost, the reaper ends its session.
+# A step may call other services inside its transaction. So it may wait `_STEP_FACTOR` times as long for a lock as
+# Kairos, and keep the transaction open for `STEP_OPEN_AT_MOST` seconds. When its lease is lost, the reaper ends its
+# session.
 _STEP_FACTOR = 6
 STEP_OPEN_AT_MOST = 600.0
 
@@ -95,6 +96,11 @@ _OWN = {
 # All statements are meant to use an index, with one plan for all parameters: planning a pick for each limit costs more
 # than the pick, and a plan made while the table was small would scan it when it is large.
 PLAN_SETTINGS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
+
+# Steps and migrations may take longer than an administrator lets transactions take. Only Postgres since version 17 has
+# this setting, and an older server refuses a connection that names it, so it is set once the version is known.
+NO_TRANSACTION_TIMEOUT = "set transaction_timeout = 0"
+HAS_TRANSACTION_TIMEOUT = 17
 
 
 def own_settings(deadlines: Deadlines, application: str = "kairos") -> dict[str, str]:
@@ -182,7 +188,7 @@ def _libpq_keepalive(deadlines: Deadlines) -> dict[str, int]:
 
 
 def keep_alive(line: Any, deadlines: Deadlines) -> None:
-    """Set the same on asyncpg's socket, since asyncpg has no setting for it; a platform may lack some options."""
+    """Set TCP keepalive on asyncpg's socket, since asyncpg has no setting for it; a platform may lack some options."""
     if line is None or line.family not in (socket.AF_INET, socket.AF_INET6):
         return
     # uvloop's socket would raise ValueError, which is not the error of a lost connection.

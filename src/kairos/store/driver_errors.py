@@ -1,4 +1,4 @@
-"""Classify the drivers' errors: the database is unavailable, a lock or a time limit, or a refused statement."""
+"""Classify the drivers' errors: unavailable database, lock or time limit reached, statement refused by Postgres."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNAVAILABLE: tuple[type[BaseException], ...] = (
 # What connecting may raise besides: the drivers' errors for a URL that they cannot parse.
 UNREACHABLE: tuple[type[BaseException], ...] = (*UNAVAILABLE, ValueError, psycopg.ProgrammingError)
 
-# Postgres chose us as the victim; the same statement may simply be sent again, so many times in all.
+# Postgres chose this transaction as the victim; the same statement may be sent again, `TRIES` times in all.
 # A deadlock is a bug to be counted, but never one to lose work over.
 TRIES = 5
 RETRYABLE: tuple[type[BaseException], ...] = (
@@ -88,7 +88,9 @@ def unavailable(error: BaseException) -> DatabaseUnavailable:
     if isinstance(error, DatabaseUnavailable):
         return error
     if isinstance(error, READ_ONLY):
-        return DatabaseUnavailable("Postgres is read-only here: point Kairos at the primary.")
+        return DatabaseUnavailable(
+            "Postgres is read-only here: point Kairos at the primary, or turn its default_transaction_read_only off."
+        )
     if isinstance(error, _NO_ANSWER):
         return DatabaseUnavailable("Postgres cannot be reached: it did not answer in time.")
     if isinstance(error, asyncpg.InternalClientError):
@@ -126,7 +128,7 @@ def unreachable(error: BaseException) -> KairosError:
 
 
 def unusable(error: BaseException) -> KairosError:
-    """Convert an error that is `UNUSABLE`."""
+    """Convert an error of a class in `UNUSABLE`: the database is unavailable, or a pooler is in the way."""
     return pooler_found() if isinstance(error, NEEDS_UNPREPARED) else unavailable(error)
 
 

@@ -20,11 +20,11 @@ async def first_answer(
     refusals: tuple[type[BaseException], ...],
     discard: Callable[[T], None],
 ) -> tuple[int, T] | list[BaseException]:
-    """Return the number of the first attempt that succeeds and its answer, or what each host refused with.
+    """Return the index and the result of the first attempt that succeeds, or the errors if every host refused.
 
-    A refusal starts the next host at once; a host that refused is asked again while another is silent, since it may
-    have been promoted. It ends when every host has refused. `refusals` are the errors that count as one; any other is
-    raised. An answer that comes second is discarded.
+    An error of the classes `refusals` is a refusal; any other is raised. After a refusal the next host is tried at
+    once, and the host that refused is tried again while another is silent, since it may have been promoted. A later
+    success is passed to `discard`.
     """
     loop = asyncio.get_running_loop()
     due = {number: time.monotonic() + number * _SILENCE for number in range(len(attempts))}

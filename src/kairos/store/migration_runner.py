@@ -63,7 +63,7 @@ class TryMutex:
 
 @dataclass(frozen=True, slots=True)
 class KeepMutex:
-    """Raise if the connection that holds the mutex is lost."""
+    """Check that the connection that holds the mutex is still open; raise if it is not."""
 
 
 Effect: TypeAlias = Fetch | Atomic | OutsideTransaction | TryMutex | KeepMutex | Pause

@@ -18,8 +18,8 @@ _NO_SCHEMA = "3F000"  # the SQLSTATE of a schema that does not exist
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The applied versions, steps with their checksums, guards (the last one is in force), runtime roles, and the
-    comment that says which SQL interface there is.
+    """What has been applied to a schema: versions, steps with their checksums, guards (the last one is in force),
+    runtime roles, and the comment that identifies the SQL interface.
     """
 
     versions: frozenset[int] = frozenset()
@@ -82,7 +82,7 @@ def check(found: State) -> None:
         )
     if checksum(guard_sql()) not in found.guards:
         raise SchemaMismatch(
-            "The lifecycle of this Kairos is not in the database's guard yet: run `kairos migrate`."
+            "The database does not have the lifecycle guard of this Kairos yet: run `kairos migrate`."
         )
 
 

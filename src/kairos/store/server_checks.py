@@ -1,4 +1,4 @@
-"""Checks of the Postgres server: read-only, isolation level, synchronous standby, disk space."""
+"""Checks of the Postgres server: read-only, isolation level, triggers, synchronous standby, disk space."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_onl
 # It differs from the level that Kairos sets only behind a pooler, which ignores the setting.
 ISOLATION = "select current_setting('default_transaction_isolation')"
 
-# Checked on every new connection, since a failover may lead to a primary without a standby, and again after so many
+# Postgres runs ordinary triggers except in the role "replica". Only a superuser may set it, so Kairos checks it.
+TRIGGERS = "select current_setting('session_replication_role')"
+
+# Checked on every new connection, since a failover may lead to a primary without a standby, and again after `TRUSTED`
 # seconds, since an administrator may turn it off.
 TRUSTED = 5.0
 WAITS_FOR_STANDBY = """
@@ -44,6 +47,15 @@ def check_isolation(found: str) -> None:
         raise ConfigError(
             f"The sessions behind the pooler have default_transaction_isolation = {found!r}: "
             "set it to 'read committed' for the user or the database that Kairos connects to."
+        )
+
+
+def check_triggers(role: str) -> None:
+    """Require that triggers run: the guard of the lifecycle and the ledger of accepted jobs are triggers."""
+    if role == "replica":
+        raise ConfigError(
+            "Here session_replication_role = 'replica', so triggers do not run, and Kairos's guard and ledger are "
+            "triggers: reset it for the user or the database that Kairos connects to."
         )
 
 

@@ -152,6 +152,7 @@ class SyncStore:
         for host in hosts.candidates():
             try:
                 connection = BoundedConnection.connect(url, autocommit=True, **options, **host)
+                self._set_no_transaction_timeout(connection)
             except UNREACHABLE as error:
                 failures.append(error)
                 continue
@@ -160,6 +161,17 @@ class SyncStore:
                 connection.lives = partial(self._lives, url, hosts, host)
             return connection
         raise first_cause(failures)
+
+    def _set_no_transaction_timeout(self, connection: BoundedConnection) -> None:
+        version = connection.info.server_version // 10_000
+        if not self.settings.prepare or version < connection_settings.HAS_TRANSACTION_TIMEOUT:
+            return
+        try:
+            with connection.answering_within(self.deadlines.connect):
+                connection.execute(connection_settings.NO_TRANSACTION_TIMEOUT)
+        except BaseException:
+            connection.close()
+            raise
 
     def _lives(self, url: str, hosts: Hosts, host: dict[str, Any]) -> bool:
         """Whether the host answers a new connection, if only with a refusal; if not, the others are tried first."""
@@ -212,17 +224,19 @@ class SyncStore:
             raise unavailable(error) from error
 
     def check(self) -> None:
-        """Raise if the schema does not fit this code, the server is read-only, or a pooler changes the isolation."""
+        """Raise if the schema does not fit this code, the server is read-only, or its settings break Kairos's rules."""
         connection = self.open()
         try:
             found = drive_sync(schema_state.inspect(self.settings.schema), partial(self._value, connection))
             read_only = self._value(connection, server_checks.READ_ONLY)
             isolation = self._value(connection, server_checks.ISOLATION)
+            role = self._value(connection, server_checks.TRIGGERS)
         except UNUSABLE as error:
             raise unusable(error) from error
         if read_only:
             raise unavailable(psycopg.errors.ReadOnlySqlTransaction())
         server_checks.check_isolation(isolation)
+        server_checks.check_triggers(role)
         schema_state.check(found)
 
     @staticmethod

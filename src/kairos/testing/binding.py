@@ -1,4 +1,4 @@
-"""Point an app at another database for the length of a test, also one that was made when its module was imported."""
+"""Point an app at another database for the length of a test, even if the app is a global of an imported module."""
 
 from __future__ import annotations
 

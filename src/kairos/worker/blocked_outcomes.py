@@ -62,9 +62,9 @@ class BlockedOutcomes:
         return self._outcomes[0].claim.id if self._outcomes and is_long_ago(self._since) else None
 
     async def find_blocker(self, job: int) -> None:
-        """Look up which session locks the row of `job`: the worker's row shows it, and so does an alarm.
+        """Find the session that locks the row of `job`; the worker's row and an alarm then show it, by `blocker`.
 
-        A frozen session of Kairos itself, such as a client's, is ended.
+        If the session is one of Kairos's own and frozen, terminate it instead.
         """
         now = time.monotonic()
         if self.blocker is not None and now - self._looked_up_at < _LOOK_UP_EVERY:
@@ -76,12 +76,12 @@ class BlockedOutcomes:
 
 
 def is_long_ago(blocked_since: float) -> bool:
-    """Whether an outcome that is blocked since then has been blocked for long."""
+    """Whether an outcome that was blocked at `blocked_since` has been blocked for `BLOCKED_FOR_LONG` seconds."""
     return time.monotonic() - blocked_since >= BLOCKED_FOR_LONG
 
 
 def by_id(batch: list[Settlement]) -> list[Settlement]:
-    """Sort outcomes in the order in which every statement locks rows: a client that cancels many may want the same."""
+    """Sort outcomes by job id, the order in which every statement locks rows, so that no two of them deadlock."""
     return sorted(batch, key=_JOB)
 
 

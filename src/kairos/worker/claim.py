@@ -9,7 +9,10 @@ from kairos.machine.context import Signal
 
 
 class Claim:
-    """A job under this worker's lease. Mutable only by run-ahead, which moves it to its next step."""
+    """A job that this worker has leased.
+
+    Run-ahead changes it in place: the worker goes on with the job's next step under the same lease, without a new pick.
+    """
 
     __slots__ = (
         "action",
@@ -22,6 +25,7 @@ class Claim:
         "key",
         "lease",
         "picked",
+        "priority",
         "queue",
         "reply_to",
         "retry",
@@ -55,6 +59,7 @@ class Claim:
         trace: str | None = None,
         retry: str | None = None,
         due: int | None = None,
+        priority: int | None = None,
     ) -> None:
         self.queue = queue
         self.id = id
@@ -75,6 +80,7 @@ class Claim:
         self.picked = picked  # when this step began, by the database, in microseconds
         self.trace = trace
         self.due = due  # when it was due, in microseconds; None once it runs ahead
+        self.priority = priority or 0
         self.retry = retry  # the job's own policy as it is stored, read only when a step fails
         self.suspect = suspect is True  # its worker was lost so often that it may be the cause
 

@@ -145,9 +145,9 @@ def _settle_locked(worker: str, batch: Sequence[Settlement], lock_wait: str) -> 
 
 
 async def open_keys(store: AsyncStore, keys: list[str]) -> bool:
-    """Let the next job of each key be picked again, once the picks that are running have ended.
+    """Put the first jobs of each key back into the pick index, once the picks that are running have ended.
 
-    A key that stays locked is left out, and False returned: the sweep finds it again.
+    Skip a key that stays locked and return False; the sweeper opens it later.
     """
     try:
         async with store.transaction() as connection:

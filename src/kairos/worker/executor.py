@@ -136,7 +136,7 @@ class Executor:
         return bool(late)
 
     def take_back(self) -> list[Claim]:
-        """Remove and return the claims that no lane has begun."""
+        """Remove and return the claims whose step no lane has started."""
         claims = list(self._buffer)
         self._buffer.clear()
         return claims
@@ -223,18 +223,18 @@ class Executor:
                 return waits
         step = machine.steps.get(claim.step)
         if step is None:
-            return self._broken(claim, UnknownStep(f"{machine.name!r} has no step {claim.step!r}."))
+            return self._fail(claim, UnknownStep(f"{machine.name!r} has no step {claim.step!r}."))
         if claim.signalled and claim.steps_ahead == 0:
-            unread = await self._unread(claim)
-            if unread is not None or not self._leases.holds(claim):
-                return unread
+            failed = await self._load_or_settle(claim)
+            if failed is not None or not self._leases.holds(claim):
+                return failed
         try:
             state = machine.load(claim.state)
         except Exception as error:  # noqa: BLE001 (a state's own validators are user code)
             if unknown := machine.unknown_arguments(claim.state):
                 log.error("unknown argument", **describe(claim), arguments=unknown)
                 return release(claim, self.unknown.add_arguments(claim, unknown, machine.arguments))
-            return self._broken(claim, error)
+            return self._fail(claim, error)
         ctx: Context[Any] = Context(
             id=claim.id,
             action=claim.action,
@@ -272,7 +272,7 @@ class Executor:
                 del self.running[claim.id]
         return None if running.lost else settlement
 
-    async def _unread(self, claim: Claim) -> Settlement | None:
+    async def _load_or_settle(self, claim: Claim) -> Settlement | None:
         """Load the inbox; if that fails, return the settlement of the job.
 
         If the database is unavailable the job is released. If Postgres refuses to read the inbox the job is set aside,
@@ -365,7 +365,7 @@ class Executor:
             write_log(ctx, "error", cut(settlement.error or "stopped"))
         return settlement
 
-    def _broken(self, claim: Claim, error: Exception) -> Settlement:
+    def _fail(self, claim: Claim, error: Exception) -> Settlement:
         """Return the failure of a job whose step cannot begin."""
         log.warning("step failed", **describe(claim), error=error_text(error))
         return failure(claim, error)

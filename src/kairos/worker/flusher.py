@@ -62,9 +62,10 @@ class Flusher(Loop):
         log_writer: LogWriter | None = None,
         in_doubt: Callable[[], None] = lambda: None,
     ) -> None:
-        """`go_on` gets a claim that a run-ahead keeps; `settled` gets after each commit whether jobs may be due.
+        """`go_on` is called with each claim that continues with its next step (run-ahead).
 
-        `in_doubt` is called when the answer to a commit may have been lost.
+        `settled` is called after each commit, with whether it may have made jobs due; `in_doubt` is called when the
+        answer to a commit may have been lost.
         """
         super().__init__()
         self._in_doubt = in_doubt
@@ -90,14 +91,14 @@ class Flusher(Loop):
         if self._log_writer is not None and self._log_writer.has_lines(settlement.claim.id):
             self._held[settlement.claim.id] = time.monotonic()
             claim = settlement.claim
-            self._log_writer.commit_after_lines(claim.id, claim.lease, partial(self._let_go, settlement))
+            self._log_writer.commit_after_lines(
+                claim.id, claim.lease, partial(self._take_after_lines, settlement)
+            )
             return
-        self._waiting.append(settlement)
-        if not self._under_way:
-            self.wake()
+        self._queue(settlement)
 
-    def _let_go(self, settlement: Settlement, lines_are_stored: bool) -> None:
-        """Commit an outcome after its log lines; if these were refused, the lease was lost, and the outcome is dropped.
+    def _take_after_lines(self, settlement: Settlement, lines_are_stored: bool) -> None:
+        """Take an outcome whose log lines are written; if these were refused, the lease was lost: drop the outcome.
 
         The token of the lease is not enough: a crash or a failover of Postgres may forget a claim, and when this worker
         claims the job again, the new claim has the same token.
@@ -108,6 +109,9 @@ class Flusher(Loop):
             self._leases.drop(settlement.claim)
             self._settled(False)
             return
+        self._queue(settlement)
+
+    def _queue(self, settlement: Settlement) -> None:
         self._waiting.append(settlement)
         if not self._under_way:
             self.wake()
@@ -119,12 +123,12 @@ class Flusher(Loop):
 
     @property
     def stalled(self) -> bool:
-        """Whether a commit has been without an answer for longer than a commit takes."""
+        """Whether the running commit has had no answer for `STALLED_AFTER` seconds."""
         return self._commit_began is not None and time.monotonic() - self._commit_began > STALLED_AFTER
 
     @property
     def blocked_by(self) -> str | None:
-        """Which session keeps outcomes from being committed; None if none has for long."""
+        """Describe the session that has blocked outcomes for long; None if there is none."""
         if self._blocked_job() is None:
             self._blocked.blocker = None
         elif self._blocked.blocker is None:
@@ -252,7 +256,7 @@ class Flusher(Loop):
         if doubtful := sum(each.in_doubt for each in stale):
             # Most likely the first try was committed and only its answer was lost. If that was a run-ahead, this worker
             # still has the lease and no lane runs the job: the picker releases it.
-            log.warning("a commit sent again found less to do", jobs=doubtful)
+            log.warning("a repeated commit wrote fewer outcomes than it sent", jobs=doubtful)
             self._in_doubt()
 
     async def _open(self, keys: list[str]) -> None:

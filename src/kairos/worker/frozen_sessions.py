@@ -1,4 +1,4 @@
-"""End the sessions of frozen workers that keep locks which this worker needs."""
+"""Terminate the sessions of frozen workers that hold locks which this worker needs."""
 
 from __future__ import annotations
 
@@ -9,43 +9,58 @@ from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
 from kairos.worker.blockers import log_ended
 
-# How long a lock may be met, at every call, before the sessions are looked at, and how soon they are looked at again.
-_MET_SECONDS, _AGAIN = 1.0, 0.5
-_SOON = 0.1
-# How often they are looked at while work goes on: a pick passes over locked jobs, and does not tell.
+# Seconds for which every tick must find a lock taken before frozen sessions are searched for; then the first and the
+# longest pause between two searches, which doubles. A session counts as frozen after 0.6 s (end_frozen_sessions.sql),
+# so the second search finds one that froze just before the first tick, and the work continues within a second.
+_MET_SECONDS, _FIRST_AGAIN, _LAST_AGAIN = 0.5, 0.15, 0.5
+# The pause after sessions were terminated: Postgres takes milliseconds to free their locks.
+_SOON = 0.05
+# The pause between two searches while work continues: a pick skips locked jobs without reporting them.
 _BUSY_SECONDS = 10.0
 
 
 class FrozenSessions:
-    """A loop says at each tick which locks it met, and asks for the sessions to be ended that hold them for long."""
+    """Decide when to search for frozen sessions: once a loop has found a lock taken at every tick for a while.
+
+    At each tick the loop calls `met_lock` if it could not get a lock, and then `end`.
+    """
 
     def __init__(self, store: AsyncStore, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._clock = clock
         self._met = False
         self._since: float | None = None
+        self._look_at = 0.0
+        self._again = _FIRST_AGAIN
         self._looked_at = clock()
 
     def met_lock(self) -> None:
-        """Something that is due could not be had."""
+        """Note that another session holds a lock that this tick needed."""
         self._met = True
 
     async def end(self, *, busy: bool = False) -> float | None:
-        """End frozen sessions if it is time to look; return how soon to come again, None if no lock was met."""
+        """Terminate frozen sessions if a search is due; return the seconds to the next call, None if no lock was met.
+
+        With `busy` (the tick found work) a search is due every `_BUSY_SECONDS`, even if no lock was met.
+        """
         now = self._clock()
         met, self._met = self._met, False
         if not met:
             self._since = None
         elif self._since is None:
             self._since = now
-        met_for_long = self._since is not None and now - self._since >= _MET_SECONDS
+            self._look_at, self._again = now + _MET_SECONDS, _FIRST_AGAIN
+        met_for_long = self._since is not None and now >= self._look_at
         ended = False
         if met_for_long or (busy and now - self._looked_at >= _BUSY_SECONDS):
             self._looked_at = now
             sessions = await self._store.run(Query("end_frozen_sessions"))
             log_ended(sessions)
             ended = bool(sessions)
-            self._since = now - _MET_SECONDS + _AGAIN if met and not ended else None
+            if ended:
+                self._since = None
+            elif met:
+                self._look_at, self._again = now + self._again, min(2 * self._again, _LAST_AGAIN)
         if not met:
             return None
-        return _SOON if ended else _AGAIN
+        return _SOON if ended else max(self._look_at - now, _SOON)

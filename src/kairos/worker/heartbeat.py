@@ -97,9 +97,9 @@ class Heartbeat(Loop):
 
 
 def skew(began: datetime, ended: datetime, clock: datetime) -> timedelta:
-    """Return the least skew of our clock, which read `began` and `ended` around a call, from `clock`, read in it.
+    """Return the smallest possible skew between our clock and the server's.
 
-    `clock` may have been read at any time during the call, so the true skew may be larger.
+    Our clock read `began` before a call and `ended` after it; the server read `clock` at some time during the call.
     """
     if began <= clock <= ended:
         return timedelta(0)

@@ -17,7 +17,8 @@ from kairos.worker.claim import Claim
 _PAGE_BYTES = 4 << 20
 _PAGE_JOBS = 100
 _PAGE_SIGNALS = 1000
-# A step sees at most so many times the inbox quota; replies of children, and signals from before the quota, exceed it.
+# A step is shown at most this many times the inbox quota. Replies of children, and signals stored before there was a
+# quota, may exceed the quota.
 _MOST_QUOTAS = 2
 
 

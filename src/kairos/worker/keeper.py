@@ -95,7 +95,7 @@ class Keeper:
 
     @property
     def polls_again_soon(self) -> bool:
-        """Whether a lease looks lost, which the next poll decides."""
+        """Whether a lease was missing at the last renewal; it counts as lost if the next one misses it too."""
         return bool(self._suspects)
 
     def renew(self) -> bool:
@@ -130,10 +130,10 @@ class Keeper:
         return True
 
     def hand_back(self) -> None:
-        """Hand the dead worker's jobs back; retry for a lease, at most a minute, while there is no database.
+        """Hand back the dead worker's jobs: release those whose step had not started, and reap the others.
 
-        Jobs whose step had not started are released, the others are reaped. Rows that a last statement of the worker
-        still locks are skipped, so this is done several times.
+        This runs several times, because it skips rows that the worker's last statement still locks. While the database
+        is unavailable it retries, for the length of a lease but at most a minute.
         """
         begun = [job for job, _, begun in self._slots() if begun]
         deadline = time.monotonic() + min(self.lease.total_seconds(), 60.0)
@@ -141,7 +141,7 @@ class Keeper:
         while polls < _LAST_POLLS and time.monotonic() < deadline:
             try:
                 queues = {row["queue"] for row in self._run("release_unheld", (self.worker, begun))}
-                rows = self._run("reap_jobs", (100_000, self.worker, f"keeper of {self.worker}"))
+                rows = self._run("reap_jobs", (100_000, self.worker, f"keeper of {self.worker}", None))
                 self._run("remove_worker", (self.worker, timedelta(days=36500)))
                 if queues := queues | {row["queue"] for row in rows}:
                     self._run("notify_queues", (sorted(queues),))

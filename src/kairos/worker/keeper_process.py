@@ -81,6 +81,15 @@ class KeeperProcess:
                 log.error("the keeper is started again", error=str(error))
             await asyncio.sleep(0.1)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a signal such as SIGSTOP stopped the keeper, which then renews nothing."""
+        return (
+            self.process is not None
+            and self.process.returncode is None
+            and keeper.is_stopped(self.process.pid)
+        )
+
     def replace(self) -> None:
         """Kill a keeper that hangs; `run` starts another."""
         if self.process is not None and self.process.returncode is None:
@@ -98,6 +107,9 @@ class KeeperProcess:
             try:
                 async with asyncio.timeout(_CLOSE_TIMEOUT):
                     await self.process.wait()
+                    # To its end, or the event loop may close before it has closed the pipe.
+                    if self.process.stdout is not None:
+                        await self.process.stdout.read()
             except TimeoutError:
                 log.error("the keeper does not answer and is ended")
                 self.replace()

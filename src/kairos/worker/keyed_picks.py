@@ -12,7 +12,7 @@ from kairos.worker.frozen_sessions import FrozenSessions
 
 
 class KeyedPicks:
-    """The second part of a pick: claim those of its candidates that get their key."""
+    """The second part of a pick: claim the candidates whose partition key is free."""
 
     def __init__(self, store: AsyncStore, worker: str, lease: timedelta, frozen: FrozenSessions) -> None:
         self._store = store

@@ -15,9 +15,9 @@ _SHARED_SECONDS = 5.0
 class KnownActions:
     """The actions and versions to pick, all if `known` is None.
 
-    A queue is shared while it has jobs that only other workers know. `met_unknown` is called with each unknown action
-    and version that is found. `avoided(queue)` returns, as JSON for the pick, the arguments that this code knows of
-    machines whose jobs lately had unknown ones: such jobs are left to other workers.
+    A queue is shared while it has jobs whose action only the code of other workers has. `met_unknown` is called with
+    each unknown action and version found. `avoided(queue)` lists the machines that lately had jobs with unknown
+    arguments, each with the arguments that this code knows (JSON); the pick skips their jobs with any other argument.
     """
 
     def __init__(
@@ -39,7 +39,10 @@ class KnownActions:
         return self._shared_until.get(queue, -math.inf) > self._clock() or self.avoided(queue) is not None
 
     def candidates(self, queue: str, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows of a pick that were not claimed and whose action is known: they wait for their key."""
+        """Return the unclaimed rows of a pick that have a known action: jobs whose partition key must be claimed too.
+
+        If there are rows with an unknown action, mark the queue as shared.
+        """
         rest = [row for row in rows if row["lease"] is None]
         if self._known is None:
             return rest

@@ -12,10 +12,13 @@ from kairos.worker.loop import Loop
 
 log = Logger("kairos.worker")
 
-# A keeper that has not checked for so many leases, and at least so many seconds, is considered hung.
+# A keeper checks its leases three times per lease. If a signal stopped it, it is replaced after `_STOPPED_AFTER` leases
+# without a check, in time for its successor to renew them. If it is silent for another reason, it counts as hung and is
+# replaced after `_HUNG_AFTER` leases, but not before `_HUNG_AFTER_SECONDS`.
+_STOPPED_AFTER = 0.5
 _HUNG_AFTER, _HUNG_AFTER_SECONDS = 2.0, 20.0
-# Steps are stopped after so many leases, and at least so many seconds, without a renewal. One would be too soon: an
-# outage of the database holds up every worker alike, and after it the leases are extended, not reaped.
+# Steps are stopped after `LOST_AFTER` leases without a renewal, but not before `LOST_AFTER_SECONDS`. One lease would be
+# too soon: an outage of the database stops the renewals of all workers, and then leases are extended, not reaped.
 LOST_AFTER, LOST_AFTER_SECONDS = 3.0, 30.0
 
 
@@ -48,10 +51,15 @@ class LeaseWatch(Loop):
             log.error("leases were not renewed for long: their steps are stopped", jobs=len(found))
             self._on_lost(sorted(found))
         self._known = expired
-        _, looked_at = self._leases.keeper_times
-        hung_after = max(_HUNG_AFTER * self._lease, _HUNG_AFTER_SECONDS)
-        if time.monotonic_ns() - max(looked_at, self._since) > hung_after * 1e9:
+        if self._keeper_hangs():
             log.error("the keeper hangs and is replaced")
             self._since = time.monotonic_ns()
             self._keeper.replace()
         return self._lease / 6
+
+    def _keeper_hangs(self) -> bool:
+        _, looked_at = self._leases.keeper_times
+        silent_for = (time.monotonic_ns() - max(looked_at, self._since)) / 1e9
+        if silent_for > max(_HUNG_AFTER * self._lease, _HUNG_AFTER_SECONDS):
+            return True
+        return silent_for > _STOPPED_AFTER * self._lease and self._keeper.is_stopped

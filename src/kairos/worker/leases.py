@@ -15,9 +15,9 @@ SLOT = struct.Struct("qqq")
 
 
 class Leases:
-    """A table of (id, lease, begun) slots. Writing one costs a store into shared memory, no message and no lock:
-    what the keeper reads half-written matches no row, and is read again at the next renewal.
+    """A table of (id, lease, begun) slots in shared memory, written without a message or a lock.
 
+    If the keeper reads a half-written slot, the slot matches no row; the keeper reads it again at the next renewal.
     The slot after the last belongs to the keeper: the times of its last renewal and its last check, in nanoseconds of
     the monotonic clock, which all processes of a machine share.
     """
@@ -44,7 +44,7 @@ class Leases:
         SLOT.pack_into(self._memory, place * SLOT.size, claim.id, claim.lease, 0)
 
     def expired(self, seconds: float) -> list[tuple[int, int]]:
-        """Return the jobs and lease tokens that were not renewed for so many seconds."""
+        """Return the jobs, with their lease tokens, whose leases were not renewed for `seconds`."""
         renewed_at, _ = self.keeper_times
         limit = time.monotonic_ns() - round(seconds * 1e9)
         if renewed_at > limit:
@@ -58,7 +58,7 @@ class Leases:
         return renewed_at, looked_at
 
     def begin(self, claim: Claim) -> None:
-        """Mark that a step of the job has started: losing the worker now counts as a reap of the job."""
+        """Mark that a step of the job has started: if the worker dies now, the job is reaped, not just released."""
         if self.holds(claim):
             SLOT.pack_into(self._memory, self._slots[claim.id][0] * SLOT.size, claim.id, claim.lease, 1)
 

@@ -15,10 +15,10 @@ from kairos.worker.known_actions import KnownActions
 
 
 class LimitedPicks:
-    """Picks from limited queues, and which of these queues admitted no job lately.
+    """Pick from limited queues, and remember the queues that are at their limit.
 
-    `pick_query(queue, room)` is the pick of an admitted number of jobs, `note_met(n)` is called with the number of jobs
-    that it met, and `held_of(queue)` is how many jobs of the queue this worker holds.
+    `pick_query(queue, n)` builds the statement that picks at most `n` jobs, `note_met` is called with the number of
+    rows that it returned, and `held_of(queue)` returns how many jobs of the queue this worker holds.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class LimitedPicks:
         self._note_met = note_met
         self._held_of = held_of
         self._poll = poll
-        # Queues that admitted nothing: until when not to ask again, unless fewer than so many of their jobs are held.
+        # Queues at their limit: (until, held). Not asked before `until` while this worker holds `held` of their jobs.
         self._at_limit: dict[str, tuple[float, int]] = {}
         self.queues: Collection[str] = frozenset()
 

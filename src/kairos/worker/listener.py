@@ -12,13 +12,15 @@ from kairos.worker.loop import Loop
 
 # No queue has this name: it may not contain a control character.
 _TEST = "\x01"
-# Seconds. Nothing is lost while a connection is dead: jobs are found by polling.
-_PING_INTERVAL = 15.0
+# Seconds after which a connection that is dead and was never closed is noticed.
+PING_INTERVAL = 15.0
 _LONGEST_ID = 19  # digits of a bigint
 
 
 class Listener(Loop):
-    """Listen on one connection, and ping it, so that a half-open connection is noticed.
+    """Listen on one connection: connect again when it is closed, and ping it, so that a half-open one is noticed too.
+
+    A worker without notifications polls, and gets few jobs from a queue that notified workers serve too.
 
     A notification is only a hint to read the tables: every client of the database can send one.
     """
@@ -40,7 +42,7 @@ class Listener(Loop):
 
     @property
     def is_connected(self) -> bool:
-        """Whether the connection is open; behind a pooler it may be, and receive nothing."""
+        """Whether the connection is open; behind a pooler an open connection may receive nothing."""
         return self._connection is not None and not self._connection.is_closed()
 
     @property
@@ -58,8 +60,9 @@ class Listener(Loop):
             await self._store.run(Query("notify_queues", ([_TEST],)))
             for wake in set(self._on_queue.values()):
                 wake()  # a notification may have been missed
+            self._connection.add_termination_listener(self._on_closed)
         await self._connection.fetchval("select 1", timeout=self._store.statement_timeout)
-        return _PING_INTERVAL
+        return 0.0 if self._connection.is_closed() else PING_INTERVAL
 
     def failed(self, error: BaseException) -> None:
         if self._connection is not None:
@@ -72,6 +75,10 @@ class Listener(Loop):
                 await self._connection.close(timeout=2)
             except UNAVAILABLE:
                 self._connection.terminate()  # its server does not answer
+
+    def _on_closed(self, connection: Any) -> None:
+        if connection is self._connection and not self._ticking:  # a tick finds out by itself, and backs off
+            self.wake()
 
     def _on_queue_notified(self, _connection: Any, _pid: int, _channel: str, queue: str) -> None:
         self._is_receiving = True

@@ -12,7 +12,7 @@ from kairos.store.array_literals import plain, texts
 from kairos.store.query import Query
 
 BATCH_LINES, BATCH_BYTES = 2000, 4 << 20
-_SHARES = 4  # if several jobs have lines, each gets at most one of so many parts of a batch
+_SHARES = 4  # if several jobs have lines, each gets at most 1/_SHARES of a batch
 _LINE_COST = 200  # bytes that a line takes besides its text
 
 

@@ -20,7 +20,7 @@ from kairos.worker.loop import Loop
 
 log = Logger("kairos.worker")
 
-# The first line is written at once; the lines of the next so many seconds are written together.
+# The first line is written at once; lines that follow within `WINDOW` seconds are written together.
 WINDOW = 0.02
 MAX_LINES = 10_000  # unwritten lines of one job
 MAX_BYTES = 64 << 20  # unwritten bytes of all jobs

@@ -24,8 +24,8 @@ class _Away:
 class Outage:
     """The loops of a worker that cannot reach the database now.
 
-    Each of them backs off up to seconds, so that a restarted Postgres is not overrun. One of them tries at least once a
-    second, and the first that succeeds wakes the others.
+    Each loop backs off, so that a restarted Postgres is not overrun. But at least once a second one of them retries,
+    and the first to succeed wakes the others.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Outage:
     def failed(
         self, loop: str, error: BaseException, retry_in: float, wake: Callable[[], None] = lambda: None
     ) -> float:
-        """Note that a loop failed, and return how long it waits: less than `retry_in` if no other tries soon.
+        """Note that a loop failed; return the seconds until its retry: at most 1, unless another loop retries by then.
 
         The first loop logs a warning, the others log at debug level.
         """

@@ -1,8 +1,8 @@
 """Lower bounds for reading the pick index of a queue in which a full pick is slow.
 
-A transaction that stays open keeps the entries of claimed jobs in the index, and each priority with nothing due costs
-a descent, so full picks become slower. They may then take at most a tenth of the time; the other picks begin at the
-bounds: the first due job of each priority, as the last full pick found it.
+A transaction that stays open keeps dead index entries of claimed jobs, and each priority without a due job costs a
+descent, so full picks become slow. Then a tenth of the time is spent on full picks. The other picks start at the
+bounds: the first due job of each priority when the bounds were read, and then where the pick before ended.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from datetime import timedelta
 from kairos.store.query import Row
 
 # A full pick that takes fewer seconds than this, without the time for each row that it claims, needs no bounds.
-_CHEAP, _PER_ROW = 0.01, 0.0001
-# Bounds are used for `_FACTOR` times the duration of a full pick, and at most `LONGEST` seconds: so long may a job
-# below the bounds wait, such as one whose transaction committed late.
-_FACTOR, LONGEST = 10, 1.0
+_CHEAP, _PER_ROW = 0.01, 0.00003
+# Bounds are used for `_FACTOR` times the duration of a full pick, but at most `LONGEST` seconds. That is the longest
+# that a job below the bounds waits, such as one whose transaction committed late.
+_FACTOR, LONGEST = 10, 10.0
 # Seconds for which a priority that had a due job is still read.
 _REMEMBERED = 60.0
+_SECOND = 1_000_000  # microseconds
 # Jobs that are due within this time count as due when the bounds are read.
 HORIZON = timedelta(seconds=LONGEST)
 
@@ -32,9 +33,11 @@ class PickBounds:
         self._clock = clock
         self._costs: deque[float] = deque(maxlen=3)
         self._until = 0.0
+        self._learned_at = 0.0
         self._seen: dict[int, float] = {}
         self.priorities: list[int] = []
         self.since: list[int] = []
+        self.ids: list[int] = []
 
     def record_full_pick(self, seconds: float, rows: int) -> bool:
         """Record the duration of a full pick; return whether the last three were slow, so that bounds pay off."""
@@ -42,15 +45,57 @@ class PickBounds:
         return len(self._costs) == 3 and min(self._costs) > _CHEAP
 
     def learn(self, rows: Sequence[Row]) -> None:
-        """Use a result of `read_pick_bounds`; priorities seen before are read for jobs that were due after it."""
+        """Take the bounds from the rows of `read_pick_bounds`.
+
+        A priority that had a due job within `_REMEMBERED` seconds, but is not among the rows, is bounded by a second
+        before that statement.
+        """
         now = self._clock()
-        found = {row["priority"]: row["since"] for row in rows}
+        found = {row["priority"]: (row["since"], row["id"]) for row in rows}
         lately = found.pop(None)
         self._seen |= dict.fromkeys([0, *found], now)
         self._seen = {priority: at for priority, at in self._seen.items() if now - at < _REMEMBERED}
         self.priorities = sorted(self._seen)
-        self.since = [found.get(priority, lately) for priority in self.priorities]
-        self._until = now + min(LONGEST, _FACTOR * min(self._costs))
+        starts = [found.get(priority, lately) for priority in self.priorities]
+        self.since, self.ids = [since for since, _ in starts], [first for _, first in starts]
+        self._learned_at = now
+        self._use()
+
+    def renew(self, rows: Sequence[Row]) -> bool:
+        """Use the bounds again after a full pick, from where it ended; return False if they must be read anew.
+
+        To read them costs as much as the pick: it is done for a new priority, and once in `_REMEMBERED` seconds.
+        """
+        found = {row["priority"] or 0 for row in rows}
+        now = self._clock()
+        if now - self._learned_at >= _REMEMBERED or not found.issubset(self.priorities):
+            return False
+        self._seen |= dict.fromkeys(found, now)
+        self.advance(rows)
+        self._use()
+        return True
+
+    def _use(self) -> None:
+        self._until = self._clock() + min(LONGEST, _FACTOR * min(self._costs))
+
+    def advance(self, rows: Sequence[Row]) -> None:
+        """Begin the next bounded pick where this one ended: it claimed all that came before, or met it locked.
+
+        Not behind a job that waits for its key, which the next pick may get, and not within the last second: a
+        transaction that is about to commit may have inserted jobs there.
+        """
+        ends: dict[int, tuple[int, int]] = {}
+        stopped: set[int] = set()
+        for row in rows:
+            priority, lately = row["priority"] or 0, row["picked"] - _SECOND
+            if priority in stopped:
+                continue
+            ends[priority] = (row["due"], row["id"]) if row["due"] <= lately else (lately, 0)
+            if row["lease"] is None and row["partition_key"] is not None:
+                stopped.add(priority)
+        for place, priority in enumerate(self.priorities):
+            if priority in ends:
+                self.since[place], self.ids[place] = ends[priority]
 
     @property
     def seconds_left(self) -> float:

@@ -281,14 +281,16 @@ class Picker(Loop):
         """Return the rows of one pick from a queue without limits."""
         bounds = self._bounds.get(queue)
         if bounds is not None and bounds.seconds_left > 0 and self._known.avoided(queue) is None:
-            limits = (bounds.priorities, bounds.since)
-            return await self._run_pick("pick_jobs_from", queue, room, limits)
+            limits = (bounds.priorities, bounds.since, bounds.ids)
+            rows = await self._run_pick("pick_jobs_from", queue, room, limits)
+            bounds.advance(rows)
+            return rows
         if self._known.is_shared(queue):
             return await self._run_pick("pick_known_jobs", queue, room)
         began = time.monotonic()
         rows = await self._run_pick("pick_jobs", queue, room)
         bounds = self._bounds.setdefault(queue, PickBounds())
-        if bounds.record_full_pick(time.monotonic() - began, len(rows)):
+        if bounds.record_full_pick(time.monotonic() - began, len(rows)) and not bounds.renew(rows):
             bounds.learn(await self._store.run(Query("read_pick_bounds", (queue, HORIZON))))
         return rows
 

@@ -115,7 +115,7 @@ class ProcessPool:
 
 
 def value_of(answer: dict[str, Any], ctx: Context[Any]) -> Any:
-    """Return the value of a step that ran in another process, or raise its error; its context follows."""
+    """Return the value of a step that ran in another process, or raise its error; copy its context into `ctx`."""
     ctx.taken[:] = answer["taken"]
     ctx.spawned[:] = answer["spawned"]
     ctx.reported = answer["reported"] or ctx.reported

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
@@ -25,10 +25,13 @@ class Pruner(Loop):
         self._store = store
         self._retention = retention
         self._batch = BATCH
+        # Where the next batch begins. While a snapshot is held open, the index keeps the entries of deleted jobs, and a
+        # batch that began at the first would walk over them (decision 0146).
+        self._begin: datetime | None = None
 
     async def tick(self) -> float:
         batch = self._batch
-        jobs = (await self._store.run(Query("purge_jobs", (self._retention, batch))))[0]["jobs"]
+        jobs = await self._purge_jobs(batch)
         ticks = (await self._store.run(Query("purge_ticks", (self._retention, batch))))[0]["ticks"]
         requests = (await self._store.run(Query("purge_idempotency_keys", (batch,))))[0]["requests"]
         audit = (await self._store.run(Query("purge_expired_audit", (batch,))))[0]["forgotten"]
@@ -39,6 +42,12 @@ class Pruner(Loop):
             return 0.0
         await self._store.run(Query("purge_key_rates"))
         return _INTERVAL
+
+    async def _purge_jobs(self, batch: int) -> int:
+        """Delete a batch of jobs. After one that was not full, the next begins at the first job again."""
+        purged = (await self._store.run(Query("purge_jobs", (self._retention, batch, self._begin))))[0]
+        self._begin = purged["upto"] if purged["jobs"] == batch else None
+        return int(purged["jobs"])
 
     def failed(self, error: BaseException) -> None:
         """Use a smaller batch the next time: jobs with very long logs may take longer than the statement timeout."""

@@ -1,4 +1,4 @@
-"""Run a job whose workers were lost repeatedly alone in its worker, to learn whether it is the cause."""
+"""Run a suspect without other steps beside it: a job whose workers were lost repeatedly, perhaps because of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = Logger("kairos.worker")
 
 # Seconds that a suspect waits for the other steps to end. After that it runs beside them, and is not marked as alone.
 _WAIT_TO_BE_ALONE = 2.0
-# After so many seconds other steps may start again: a long step must not keep the worker's other lanes idle.
+# Seconds after which other steps may start again: a long step must not keep the worker's other lanes idle.
 _ALONE_AT_MOST = 60.0
 _POLL_INTERVAL = 0.02
 _RETRY = 5.0
@@ -50,7 +50,10 @@ class Quarantine:
         return True
 
     async def until_alone(self, claim: Claim, is_alone: Callable[[], bool]) -> bool:
-        """Wait for the other steps to end, then mark the job as alone; return False if its lease was lost."""
+        """Wait for the other steps to end, then record that the job runs alone; return False if its lease was lost.
+
+        If they do not end in time, the job runs beside them, and nothing is recorded.
+        """
         deadline = time.monotonic() + _WAIT_TO_BE_ALONE
         while not is_alone():
             if time.monotonic() >= deadline:

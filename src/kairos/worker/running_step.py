@@ -13,7 +13,7 @@ from kairos.worker.claim import Claim
 class RunningStep:
     """A step that a lane runs, and how to stop it.
 
-    `lost` if its lease is lost: its outcome is dropped. `over` once only its commit is left to do.
+    `lost`: its lease was lost, so its outcome is dropped. `over`: its code has ended, and only the commit is left.
     """
 
     __slots__ = ("claim", "ctx", "lane", "lost", "over", "step")

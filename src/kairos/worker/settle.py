@@ -21,7 +21,7 @@ from kairos.worker.error_groups import fingerprint
 _AT_ONCE = timedelta(0)
 _NAMES = [outcome.__name__ for outcome in OUTCOMES]
 _ONE_OF_THEM = f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}"
-# After so many steps on one claim a job goes back to the line, so that others get their turn.
+# After this many steps on one claim a job goes back to its queue, so that other jobs get their turn.
 MAX_STEPS_AHEAD = 16
 
 
@@ -95,29 +95,29 @@ def settle(
 
 
 def failure(claim: Claim, error: BaseException) -> Settlement:
-    """Return the failure of a job whose error no policy handled."""
+    """Return the settlement that fails a job with an error that no policy handled."""
     code = error_code(error)
     ended = Settlement(claim, Verb.STOP, Status.FAILED, error_code=code, error=error_text(error))
     return _grouped(ended, code, error)
 
 
 def set_aside(claim: Claim, what: str, error: BaseException) -> Settlement:
-    """Return the failure of a job that Postgres refuses to read or write: every worker would get the same error."""
+    """Return the settlement that fails a job which Postgres refuses to read or write, whichever worker tries."""
     return failure(claim, JobSetAside(f"{what}: {error_text(error)}"))
 
 
 def release(claim: Claim, reason: str, delay: timedelta = _AT_ONCE) -> Settlement:
-    """Return a job to its queue without having run it; its attempt does not count."""
+    """Return the settlement that puts a job back into its queue without counting the attempt."""
     return Settlement(claim, Verb.RELEASE, Status.RUNNABLE, delay=delay, error=reason)
 
 
 def lost_connection(claim: Claim, error: BaseException, delay: timedelta = _AT_ONCE) -> Settlement:
-    """Return a job to its queue because the connection of its transaction was lost; its attempt does not count."""
+    """Return the settlement that releases a job because the connection of `ctx.transaction()` was lost."""
     return release(claim, f"the connection of its transaction was lost: {error_text(error)}", delay)
 
 
 def cancelled(claim: Claim, ctx: Context[Any] | None = None) -> Settlement:
-    """Return the end of a job whose step stopped after a cancel request."""
+    """Return the settlement that cancels a job whose step stopped after a cancel request."""
     if ctx is None:
         return Settlement(claim, Verb.YIELD, Status.CANCELLED)
     return Settlement(claim, Verb.YIELD, Status.CANCELLED, consumed=ctx.taken, progress=ctx.reported)
@@ -142,7 +142,7 @@ def _outcome(machine: Machine, claim: Claim, returned: Any, error: BaseException
         return returned
     if error is not None:
         raise BadOutcome(
-            f"The handle of {machine.name!r} answered with {type(returned).__name__}; "
+            f"handle of {machine.name!r} returned {type(returned).__name__}; "
             f"return {_ONE_OF_THEM}. The error was {error_text(error)}"
         )
     raise BadOutcome(
@@ -225,11 +225,11 @@ def _check_step(machine: Machine, claim: Claim, step: str, *, declared: bool = T
 
 
 def _check_progress(claim: Claim, settlement: Settlement, ctx: Context[Any]) -> None:
-    """Refuse a park that consumes nothing of an inbox too large to be shown whole: it would wake at once, for ever."""
+    """Refuse to park if the step takes no signal of an inbox that was loaded only in part: it would wake for ever."""
     if settlement.verb is Verb.AWAIT and not claim.inbox_is_whole and not ctx.taken:
         raise InboxFull(
-            f"Step {claim.step!r} takes none of the {len(claim.inbox)} oldest signals of its inbox, which is too large "
-            f"to be shown whole, and awaits {', '.join(settlement.awaits)}: take signals in the order they come."
+            f"Step {claim.step!r} awaits {', '.join(settlement.awaits)} but takes none of the {len(claim.inbox)} "
+            "signals it was shown, the oldest of an inbox too large to show whole: take them in the order they arrive."
         )
 
 

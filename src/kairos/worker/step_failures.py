@@ -21,7 +21,7 @@ from kairos.worker.settle import Settlement, error_text, failure, lost_connectio
 
 log = Logger("kairos.worker")
 
-# A step whose transaction lost its connection is tried again after this, so that Postgres is not stormed. One that
+# A step whose transaction lost its connection is tried again after this, so that Postgres is not flooded. One that
 # loses it in use again and again may be what ends it (out of memory, a crash): from then on it is the step's error.
 LOST_PAUSE = timedelta(seconds=1)
 MOST_LOSSES = 5
@@ -75,7 +75,7 @@ class StepFailures:
         return settle(claim, machine, answer, error, ctx)
 
     def _connection_lost(self, ctx: Context[Any], error: BaseException) -> BaseException | None:
-        """Return the error by which the connection of the step's transaction was lost, if the step failed of that."""
+        """Return the error that broke the connection of the step's transaction, if the step failed because of it."""
         lost: BaseException | None = None if ctx.step_transaction is None else ctx.step_transaction.lost
         if lost is None or isinstance(error, StepTimeout) or not isinstance(error, Exception):
             return None
@@ -92,7 +92,7 @@ class StepFailures:
         return True
 
     def _hand_back(self, claim: Claim, ctx: Context[Any], error: StepError, pause: timedelta) -> Settlement:
-        """Hand a job back that its cluster did not run, or lost."""
+        """Release a job whose step the cluster did not run, or lost."""
         log.warning("step handed back", **describe(claim), reason=error.message)
         write_log(ctx, "warning", cut(error.message))
         return release(claim, error.message, pause)

@@ -17,7 +17,7 @@ from kairos.machine.context import Context, write_log
 from kairos.machine.definition import CLUSTERS, Machine, Step
 from kairos.machine.hooks import Hooks, StepHook
 from kairos.worker.claim import Claim
-from kairos.worker.clusters.pool import Clusters
+from kairos.worker.clusters.pool import ClusterPool, Clusters
 from kairos.worker.event_loop_monitor import EventLoopMonitor
 from kairos.worker.process_pool import ProcessPool
 from kairos.worker.stdout_capture import capture_output
@@ -63,6 +63,8 @@ class StepRunners:
     async def _within_time(
         self, timeout: timedelta, machine: Machine, step: Step, ctx: Context[Any], claim: Claim
     ) -> Any:
+        if step.runs_in in CLUSTERS:  # until it answers, the time is the cluster's and not the step's
+            await self._cluster(step).connect(machine, step)
         try:
             async with asyncio.timeout(timeout.total_seconds()) as limit:
                 return await self._place(machine, step, ctx, claim)
@@ -109,8 +111,7 @@ class StepRunners:
         if step.runs_in == "process":
             return await self._processes.run(machine, step, ctx, claim)
         if step.runs_in in CLUSTERS:
-            assert self._clusters is not None
-            return await self._clusters.of(step.runs_in).run(machine, step, ctx, claim)
+            return await self._cluster(step).run(machine, step, ctx, claim)
         if step.runs_in == "async":
             with capture_output(partial(_print, ctx)) if step.capture else nullcontext():
                 return await self._run_async(machine, step, ctx)
@@ -125,6 +126,10 @@ class StepRunners:
 
         plain = partial(step.call, *positional, **arguments)
         return await self._in_thread(call if around else plain, ctx, step.capture)
+
+    def _cluster(self, step: Step) -> ClusterPool:
+        assert self._clusters is not None
+        return self._clusters.of(step.runs_in)
 
     async def _run_async(self, machine: Machine, step: Step, ctx: Context[Any]) -> Any:
         with capture_logging(ctx):

@@ -1,10 +1,10 @@
-"""Act on deadlines: expired leases, closed TTLs, timed out awaits, held keys and due schedules."""
+"""Act on deadlines: expired leases, passed TTLs, timed out awaits, held keys and due schedules."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from kairos.fsm.lifecycle import STORED, JobState
 from kairos.logger import Logger
@@ -29,6 +29,8 @@ _LOCK_WAIT = "1s"
 _LOCKED_AFTER = 0.5
 _LOCKED_AT_ONCE = 5
 _SOON = 0.1
+# Seconds after which all leases are read again, and not only those that end after the last look.
+_ALL_LEASES = 60.0
 
 
 class Sweeper(Loop):
@@ -58,13 +60,15 @@ class Sweeper(Loop):
         self._frozen = FrozenSessions(store)
         self._ticker = Ticker(store, found_none=self._frozen.met_lock)
         self._looked_at: float | None = None
+        self._leases_from: datetime | None = None
+        self._all_leases_at = 0.0
         self._stalled = False
         # Expired leases whose rows are locked, and since when.
         self._locked: dict[tuple[int, int], float] = {}
         self._next_poll = interval
 
     async def tick(self) -> float:
-        deadlines = (await self._store.run(Query("next_deadlines")))[0]
+        deadlines = await self._next_deadlines()
         now = time.monotonic()
         longest = self._interval + self._heartbeat.total_seconds()
         self._stalled |= self._looked_at is not None and now - self._looked_at > longest
@@ -73,7 +77,7 @@ class Sweeper(Loop):
             self._stalled = False
             self._locked.clear()
         self._next_poll = self._interval
-        full = False
+        full = ran = False
         wait = self._interval
         refused: BaseException | None = None
         for until, sweep in (
@@ -89,6 +93,7 @@ class Sweeper(Loop):
             if until > _NOW:
                 wait = min(wait, until.total_seconds())
                 continue
+            ran = True
             try:
                 full |= await sweep()
             except PASSING:
@@ -99,7 +104,25 @@ class Sweeper(Loop):
             self._next_poll = min(self._next_poll, again)
         if refused is not None:
             raise refused
-        return 0.0 if full else min(wait, self._next_poll)
+        if full:
+            return 0.0
+        if ran:
+            wait = min(wait, await self._next_deadline())
+        return min(wait, self._next_poll)
+
+    async def _next_deadline(self) -> float:
+        """Return the seconds until the next future deadline, read again because the sweep may have set a new one."""
+        deadlines = await self._next_deadlines()
+        waits = [until for until in deadlines.values() if isinstance(until, timedelta) and until > _NOW]
+        return min((until.total_seconds() for until in waits), default=self._interval)
+
+    async def _next_deadlines(self) -> Row:
+        now = time.monotonic()
+        if now - self._all_leases_at > _ALL_LEASES:
+            self._leases_from, self._all_leases_at = None, now
+        (deadlines,) = await self._store.run(Query("next_deadlines", (self._leases_from,)))
+        self._leases_from = deadlines["leases_from"]
+        return deadlines
 
     async def _fire(self) -> bool:
         full = await self._ticker.fire()
@@ -114,15 +137,43 @@ class Sweeper(Loop):
 
     async def _reap(self) -> bool:
         await self._extend()
+        refused: BaseException | None = None
         try:
-            async with self._store.transaction() as connection:
-                await self._store.on(connection, Query("limit_lock_wait", (_LOCK_WAIT,)))
-                query = Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}"))
-                rows = await self._store.on(connection, query)
+            rows = await self._reap_due(None)
         except LOCKED as error:
             log.warning("the table of jobs is locked", error=str(error))
             self._stalled = True
             return False
+        except PASSING:
+            raise
+        except REFUSED:
+            rows, refused = await self._reap_singly()
+        await self._after_reap(rows)
+        if refused is not None:
+            raise refused
+        return len(rows) == BATCH
+
+    async def _reap_due(self, job: int | None) -> Sequence[Row]:
+        async with self._store.transaction() as connection:
+            await self._store.on(connection, Query("limit_lock_wait", (_LOCK_WAIT,)))
+            query = Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}", job))
+            return await self._store.on(connection, query)
+
+    async def _reap_singly(self) -> tuple[list[Row], BaseException | None]:
+        """Reap one job at a time: what Postgres refuses then is the error of that one, and the others are reaped."""
+        rows: list[Row] = []
+        refused: BaseException | None = None
+        for expired in await self._store.run(Query("expired_leases", (BATCH,))):
+            try:
+                rows += await self._reap_due(expired["id"])
+            except PASSING:
+                raise
+            except REFUSED as error:
+                refused = error
+                log.error("an expired lease cannot be reaped", job=expired["id"], error=str(error))
+        return rows, refused
+
+    async def _after_reap(self, rows: Sequence[Row]) -> None:
         for row in rows:
             poisoned = row["status"] == STORED[JobState.FAILED]
             log.error("a job was lost too often" if poisoned else "a lease expired", job=row["id"])
@@ -133,7 +184,6 @@ class Sweeper(Loop):
         await self._open_keys_of(rows)
         if len(rows) < BATCH:
             await self._free_locked()
-        return len(rows) == BATCH
 
     async def _extend(self) -> None:
         """Extend expired leases that a lock or an outage kept from being renewed, before they are reaped."""

@@ -30,9 +30,9 @@ from kairos.worker.commit import open_keys
 log = Logger("kairos.worker")
 
 BATCH = 500
-# After a long downtime ticks are decided in portions, so that a transaction stays small: at most so many of a schedule,
-# and no further schedule once there are so many, or once it took so many seconds. Decided all at once, the ticks that
-# hundreds of schedules missed in a night would take longer than the timeout of a transaction, again and again.
+# After a long downtime ticks are decided in portions, so that a transaction stays short: at most `MAX_TICKS` of one
+# schedule, and no further schedule after `MAX_TICKS` ticks or `MAX_SECONDS` in all. In one transaction, the ticks that
+# hundreds of schedules missed in a night would exceed the transaction timeout, again and again.
 MAX_TICKS = 1000
 MAX_SECONDS = 0.25
 # Seconds after which a schedule whose ticks Postgres refused is tried again.

@@ -88,7 +88,7 @@ class StepTransaction:
 
     def __enter__(self) -> SyncConnection:
         if self._aborted:
-            raise RuntimeError("The step was given up: its transaction is rolled back.")
+            raise RuntimeError("The worker has abandoned this step and rolled back its transaction.")
         self._enter_block(threading.current_thread())
         opening = self._sync is None
         with self._watched(opening=opening):
@@ -166,7 +166,7 @@ class StepTransaction:
 
     @contextmanager
     def _watched(self, *, opening: bool = False) -> Iterator[None]:
-        """Note an error that lost the connection or ran out of time; let others in once no block is open."""
+        """Note an error that lost the connection or ran out of time; admit other tasks once no block is open."""
         try:
             yield
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""Record the actions and arguments in a worker's queues that its code does not know: of newer code or another app."""
+"""Record actions and arguments in a worker's queues that its code lacks: newer code or another app has them."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ class UnknownActions:
         self._met[name] = time.monotonic()
 
     def add_arguments(self, claim: Claim, arguments: Sequence[str], known: Collection[str]) -> str:
-        """Note arguments that the code of a known action does not take; return why the job is left to others."""
+        """Note arguments that this code's version of an action does not take; return why the job is released."""
         machine, now = f"{claim.action}@{claim.version}", time.monotonic()
         self._met.update((argument_name(machine, each), now) for each in arguments)
         self._avoided[claim.queue, machine] = now + _AVOIDED, texts(sorted(known)) or "{}"
         return f"this worker's code does not know the argument {arguments[0]!r} of {machine}"
 
     def avoided(self, queue: str | None = None) -> str | None:
-        """Return the known arguments of each machine whose jobs had others lately, as JSON for the pick: it leaves
-        such jobs alone. None if there are none in the queue, or in any.
+        """Return, as JSON, the known arguments of each machine that lately had jobs with unknown ones, or None.
+
+        The pick skips jobs of these machines that have other arguments. Without `queue`, look at all queues.
         """
         if not self._avoided:
             return None

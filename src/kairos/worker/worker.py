@@ -18,7 +18,7 @@ from kairos.machine.context import Context
 from kairos.machine.registry import Registry
 from kairos.operations.webhooks import ACTION, QUEUE
 from kairos.store.async_store import AsyncStore
-from kairos.store.driver_errors import PASSING
+from kairos.store.driver_errors import PASSING, REFUSED
 from kairos.store.query import TO_WORKER, Query
 from kairos.worker import step_logging
 from kairos.worker.alarm_loop import AlarmLoop
@@ -261,7 +261,7 @@ class Worker:
                     # Release jobs of a pick whose answer was lost.
                     await self._store.run(Query("release_unheld", (self.name, [])))
                 await self.heartbeat.leave()
-        except PASSING as error:
+        except (*PASSING, REFUSED) as error:
             settled = False
             log.error("the worker stopped without removing its row", error=str(error))
         await self._keeper.stop(settled=settled)
@@ -325,7 +325,10 @@ class Worker:
             self.executor.lose(job_id, lease)
 
     def _lines_refused(self, job_id: int, lease: int) -> None:
-        """Stop the step of a lost lease whose log lines were refused, and give back what this worker may hold anew."""
+        """Stop the step whose log lines were refused: its lease is lost.
+
+        The job may have been leased to this worker again without its knowledge, so the picker checks for that.
+        """
         self.executor.lose(job_id, lease)
         self.picker.doubt_claims()
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from kairos import operations, shapes
 from kairos.api import cursors
 from kairos.api.alarm_refresh import AlarmRefresher
-from kairos.api.responses import answer, caller_of, kairos_of
+from kairos.api.responses import answer, caller_of, kairos_of, page_answer
 from kairos.api.schemas import alarms as schemas
 
 router = APIRouter(tags=["alarms"])
@@ -31,7 +31,7 @@ async def list_alarms(
     await (await request.app.component(AlarmRefresher)).refresh()
     found = await kairos_of(request).run(operations.alarms(all=all, before=cursors.read(cursor), limit=limit))
     more = cursors.write(found[-1].id) if len(found) == limit else None
-    return answer(request, {"alarms": [shapes.document(each) for each in found], "nextCursor": more})
+    return page_answer(request, "alarms", found, more)
 
 
 @router.post("/api/alarms/{id}/acknowledge", response_model=schemas.AlarmAnswer)

@@ -7,8 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import shapes
-from kairos.api.responses import answer, kairos_of
+from kairos.api.responses import kairos_of, page_answer
 from kairos.api.schemas import audit as schemas
 from kairos.machine.field_checks import LARGEST_ID
 from kairos.operations import audit as operations
@@ -32,4 +31,4 @@ async def list_audit(
         operations.audit(actor=actor, verb=verb, target=target, before=cursor, limit=limit)
     )
     more = str(found[-1].id) if len(found) == limit else None
-    return answer(request, {"audit": [shapes.document(row) for row in found], "nextCursor": more})
+    return page_answer(request, "audit", found, more)

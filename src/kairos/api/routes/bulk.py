@@ -10,7 +10,7 @@ from starlette.responses import Response
 from kairos import operations
 from kairos.api import cursors
 from kairos.api.own_queue import may_change_own_queue
-from kairos.api.responses import answer, caller_of, kairos_of
+from kairos.api.responses import answer, kairos_of, origin_of
 from kairos.api.schemas import jobs as schemas
 from kairos.errors import BadRequest
 from kairos.machine.field_checks import OWN_QUEUE
@@ -35,8 +35,7 @@ async def change_jobs(request: Request, verb: BulkVerb, wanted: schemas.BulkWant
             before=cursors.read(wanted.cursor),
             dry_run=wanted.dry_run,
             protected_queue=None if may_change_own_queue(request) else OWN_QUEUE,
-            actor=caller_of(request).actor,
-            request_id=request.state.request_id,
+            **origin_of(request),
             **wanted.model_dump(include=set(schemas.Details.model_fields)),
         )
     )

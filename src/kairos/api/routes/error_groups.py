@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import operations, shapes
+from kairos import operations
 from kairos.api import cursors
 from kairos.api.replica_reads import read_aged
-from kairos.api.responses import answer
+from kairos.api.responses import page_answer
 from kairos.api.schemas import error_groups as schemas
 from kairos.api.schemas.base import Instant, Name
 
@@ -35,5 +35,4 @@ async def list_errors(
         request,
         lambda: operations.error_groups(action=action, queue=queue, since=since, before=at, limit=limit),
     )
-    errors = [shapes.document(group) for group in groups]
-    return answer(request, {"errors": errors, "nextCursor": cursors.write(before)})
+    return page_answer(request, "errors", groups, cursors.write(before))

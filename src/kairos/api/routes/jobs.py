@@ -19,7 +19,7 @@ from kairos.api.own_queue import check_job, check_own_queue
 from kairos.api.path_converters import path_of
 from kairos.api.queue_quota import check_queues
 from kairos.api.replica_reads import read_aged
-from kairos.api.responses import answer, caller_of, changed, kairos_of, page_bytes
+from kairos.api.responses import answer, caller_of, changed, kairos_of, origin_of, page_bytes
 from kairos.api.schemas import jobs as schemas
 from kairos.api.schemas.base import Answer
 from kairos.app import Kairos
@@ -211,12 +211,8 @@ def _job(request: Request, job: Job) -> Response:
 
 
 def _origin(request: Request) -> dict[str, str | None]:
-    """Return the origin of a job: its caller, request id and trace."""
-    return {
-        "actor": caller_of(request).actor,
-        "request_id": request.state.request_id,
-        "trace": telemetry.traceparent(),  # of the request's own span, or the one it came with
-    }
+    """Return the origin of a job with its trace: that of the request's own span, or the one it came with."""
+    return {**origin_of(request), "trace": telemetry.traceparent()}
 
 
 def _ask(request: Request, wanted: schemas.JobWanted, index: int | None = None) -> operations.NamedCall:

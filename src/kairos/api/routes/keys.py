@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kairos import shapes
-from kairos.api.responses import answer, caller_of, kairos_of
+from kairos.api.responses import answer, caller_of, kairos_of, page_answer
 from kairos.api.schemas import keys as schemas
 from kairos.operations import keys as operations
 
@@ -24,7 +24,7 @@ async def list_keys(
     """List all keys, newest first; revoked ones stay in the list."""
     found = await kairos_of(request).run(operations.keys(before=cursor, limit=limit))
     more = found[-1].id if len(found) == limit else None
-    return answer(request, {"keys": [shapes.document(each) for each in found], "nextCursor": more})
+    return page_answer(request, "keys", found, more)
 
 
 @router.post("/api/keys", response_model=schemas.KeyMade, status_code=201)

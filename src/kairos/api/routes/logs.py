@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import operations, shapes
-from kairos.api.responses import answer, kairos_of, page_bytes
+from kairos import operations
+from kairos.api.responses import kairos_of, page_answer, page_bytes
 from kairos.api.schemas.logs import LogsAnswer
 from kairos.machine.field_checks import LARGEST_ID
 
@@ -26,4 +26,4 @@ async def read_logs(
     asked = operations.bounded_logs(id, after=cursor, limit=limit, most=page_bytes(request))
     found = await kairos_of(request).run(asked)
     more = found.rows[-1].cursor if found.more else None
-    return answer(request, {"logs": [shapes.document(row) for row in found.rows], "nextCursor": more})
+    return page_answer(request, "logs", found.rows, more)

@@ -11,7 +11,7 @@ from kairos import operations, shapes
 from kairos.api import cursors
 from kairos.api.own_queue import check_own_queue
 from kairos.api.queue_quota import check_queues
-from kairos.api.responses import answer, changed, kairos_of
+from kairos.api.responses import answer, changed, kairos_of, page_answer
 from kairos.api.schemas import queues as schemas
 
 router = APIRouter(tags=["queues"])
@@ -23,8 +23,7 @@ async def list_queues(
 ) -> Response:
     """List the queues that have or had jobs, have settings or have a live worker."""
     found = await kairos_of(request).run(operations.queues(after=cursor, limit=limit + 1))
-    queues, more = cursors.page(found, limit, lambda queue: queue.name)
-    return answer(request, {"queues": [shapes.document(each) for each in queues], "nextCursor": more})
+    return page_answer(request, "queues", *cursors.page(found, limit, lambda queue: queue.name))
 
 
 @router.get("/api/queues/{name}", response_model=schemas.QueueAnswer)

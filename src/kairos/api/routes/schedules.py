@@ -11,10 +11,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from kairos import serializers, shapes
+from kairos import serializers
 from kairos.api import cursors
 from kairos.api.queue_quota import check_queues
-from kairos.api.responses import answer, caller_of, changed, kairos_of, page_bytes
+from kairos.api.responses import answer, changed, kairos_of, origin_of, page_answer, page_bytes
 from kairos.api.restore_redacted import restore_redacted
 from kairos.api.schemas import schedules as schemas
 from kairos.api.schemas.jobs import JobAnswer
@@ -71,16 +71,13 @@ async def add_schedule(request: Request, body: schemas.ScheduleWanted) -> Respon
     options = {name: value for name in _OPTIONS if (value := getattr(body, name)) is not None}
     request.state.audit = {"schedule": body.name}
     await check_queues(request, body.queue)
-    schedule = await kairos.run(_add(kairos, body, options))
-    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)}, 201)
+    return await _answer(request, _add(kairos, body, options), 201)
 
 
 @router.get("/api/schedules/{name}", response_model=schemas.ScheduleAnswer)
 async def read_schedule(request: Request, name: str) -> Response:
     """One schedule, with its next five ticks."""
-    kairos = kairos_of(request)
-    schedule = await kairos.run(operations.get(name, kairos.calendars))
-    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
+    return await _answer(request, operations.get(name, kairos_of(request).calendars))
 
 
 @router.patch("/api/schedules/{name}", response_model=schemas.ScheduleAnswer)
@@ -93,33 +90,26 @@ async def edit_schedule(request: Request, name: str, body: schemas.ScheduleChang
         if value is None and field not in _MAY_BE_NULL:
             raise BadRequest(f"{field} cannot be null: leave it out to keep it.", field=field)
     await check_queues(request, changes.get("queue"))
-    schedule = await kairos.run(_edit(kairos, name, changes))
-    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
+    return await _answer(request, _edit(kairos, name, changes))
 
 
 @router.delete("/api/schedules/{name}", response_model=schemas.ScheduleAnswer)
 async def delete_schedule(request: Request, name: str) -> Response:
     """Delete a schedule and answer it as it was; its jobs and the record of its ticks stay."""
-    kairos = kairos_of(request)
-    schedule = await kairos.run(_remove(kairos, name))
-    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
+    return await _answer(request, _remove(kairos_of(request), name))
 
 
 @router.post("/api/schedules/{name}/pause", response_model=schemas.ScheduleAnswer)
 async def pause_schedule(request: Request, name: str, body: schemas.PauseWanted | None = None) -> Response:
     """Pause a schedule until it is resumed."""
-    kairos = kairos_of(request)
     reason = None if body is None else body.reason
-    schedule = await kairos.run(operations.pause(name, reason, calendars=kairos.calendars))
-    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
+    return await _answer(request, operations.pause(name, reason, calendars=kairos_of(request).calendars))
 
 
 @router.post("/api/schedules/{name}/resume", response_model=schemas.ScheduleAnswer)
 async def resume_schedule(request: Request, name: str) -> Response:
     """Resume a schedule; the ticks during the pause are recorded as skipped."""
-    kairos = kairos_of(request)
-    schedule = await kairos.run(operations.resume(name, calendars=kairos.calendars))
-    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)})
+    return await _answer(request, operations.resume(name, calendars=kairos_of(request).calendars))
 
 
 @router.post("/api/schedules/{name}/trigger", response_model=JobAnswer, status_code=202)
@@ -128,7 +118,7 @@ async def trigger_schedule(request: Request, name: str) -> Response:
     kairos = kairos_of(request)
 
     def work() -> Operation[Job]:
-        return (yield from get((yield from tick_operations.trigger(name, **_origin(request)))))
+        return (yield from get((yield from tick_operations.trigger(name, **origin_of(request)))))
 
     # In one transaction: a job that was made is answered, and one that cannot be answered was not made.
     job = await kairos.transact(work)
@@ -140,7 +130,7 @@ async def backfill_schedule(request: Request, name: str, body: schemas.BackfillW
     """Fire the ticks of a past range that were never decided, at most 10,000 at once."""
     kairos = kairos_of(request)
     backfill = tick_operations.backfill(
-        name, body.start, body.end, calendars=kairos.calendars, **_origin(request)
+        name, body.start, body.end, calendars=kairos.calendars, **origin_of(request)
     )
     jobs = await kairos.run(backfill)
     return answer(request, {"jobs": [{"id": each} for each in jobs]}, 202)
@@ -161,11 +151,14 @@ async def list_ticks(
         await kairos.run(operations.read_row(name))  # a name that never was one is not found
     last = found[-1] if len(found) == limit else None
     more = None if last is None else f"{last.tick_at.isoformat()}~{last.generation}"
-    return answer(request, {"ticks": [shapes.document(each) for each in found], "nextCursor": more})
+    return page_answer(request, "ticks", found, more)
 
 
-def _origin(request: Request) -> dict[str, str | None]:
-    return {"actor": caller_of(request).actor, "request_id": request.state.request_id}
+async def _answer(request: Request, operation: Operation[Schedule], status: int = 200) -> Response:
+    """Run an operation and answer the schedule that it returns."""
+    kairos = kairos_of(request)
+    schedule = await kairos.run(operation)
+    return answer(request, {"schedule": serializers.schedule(schedule, kairos.registry)}, status)
 
 
 def _add(kairos: Kairos, body: schemas.ScheduleWanted, options: Mapping[str, Any]) -> Operation[Schedule]:

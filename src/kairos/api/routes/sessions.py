@@ -23,7 +23,7 @@ BODY_LIMIT = 4096
 
 
 class SmallBodyRoute(APIRoute):
-    """A route whose body is small: `Authorization`, which reads it, gets an error where it goes beyond the limit."""
+    """A route with a lower body limit: reading more raises an error, in `Authorization`, which reads the body."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         small = LimitedBody(receive, BODY_LIMIT, declared_length(Headers(scope=scope)))

@@ -8,12 +8,12 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kairos import operations, shapes
+from kairos import operations
 from kairos.api import cursors
 from kairos.api.idempotency import Key, once
 from kairos.api.own_queue import check_job
 from kairos.api.path_converters import path_of
-from kairos.api.responses import answer, caller_of, kairos_of, page_bytes
+from kairos.api.responses import caller_of, kairos_of, page_answer, page_bytes
 from kairos.api.schemas import signals as schemas
 from kairos.fsm.requests import REQUESTS
 from kairos.store.query import Operation
@@ -32,7 +32,7 @@ async def list_signals(
     asked = operations.bounded_signals(id, after=cursor or 0, limit=limit, most=page_bytes(request))
     found = await kairos_of(request).run(asked)
     more = str(found.rows[-1].id) if found.more else None
-    return answer(request, {"signals": [shapes.document(row) for row in found.rows], "nextCursor": more})
+    return page_answer(request, "signals", found.rows, more)
 
 
 @router.post(path_of(REQUESTS["signal"]), status_code=202, response_model=schemas.SignalAnswer)

@@ -43,7 +43,7 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 _ASK_FIRST = "no-cache"
 _INLINE_SCRIPT = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.S | re.I)
 _JOB = re.compile(r"/jobs/(\d{1,19})/?")
-# The files of so many mount points are kept: a server may take the root from what a proxy sends.
+# The files are kept for at most this many mount points: a server may take the root path from a proxy's header.
 _BASES_KEPT = 8
 _NOT_PAGES = re.compile(r"/(api|metrics|healthz|readyz|openapi\.json)(/|$)")
 

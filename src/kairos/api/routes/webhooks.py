@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from kairos import serializers, shapes
 from kairos.api import cursors
-from kairos.api.responses import answer, caller_of, changed, kairos_of
+from kairos.api.responses import answer, caller_of, changed, kairos_of, origin_of, page_answer
 from kairos.api.schemas import webhooks as schemas
 from kairos.operations import webhooks as operations
 from kairos.shapes.job import Job
@@ -23,8 +23,7 @@ async def list_webhooks(
 ) -> Response:
     """List the webhooks with their newest deliveries, without their secrets."""
     found = await kairos_of(request).run(operations.webhooks(after=cursor, limit=limit + 1))
-    webhooks, more = cursors.page(found, limit, lambda webhook: webhook.id)
-    return answer(request, {"webhooks": [shapes.document(each) for each in webhooks], "nextCursor": more})
+    return page_answer(request, "webhooks", *cursors.page(found, limit, lambda webhook: webhook.id))
 
 
 @router.post("/api/webhooks", response_model=schemas.WebhookMadeAnswer, status_code=201)
@@ -60,10 +59,9 @@ async def remove_webhook(request: Request, id: int) -> Response:  # noqa: A002
 async def test_webhook(request: Request, id: int) -> Response:  # noqa: A002
     """Send a signed test to a webhook, also while it is paused."""
     kairos = kairos_of(request)
-    actor, request_id = caller_of(request).actor, request.state.request_id
 
     def work() -> Operation[tuple[Job, Webhook]]:
-        job = yield from operations.try_webhook(id, actor=actor, request_id=request_id)
+        job = yield from operations.try_webhook(id, **origin_of(request))
         return job, (yield from operations.webhook(id))
 
     # In one transaction: a job that was made is answered, and one that cannot be answered was not made.

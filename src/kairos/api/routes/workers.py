@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from kairos import operations, shapes
 from kairos.api import cursors
-from kairos.api.responses import answer, kairos_of
+from kairos.api.responses import answer, kairos_of, page_answer
 from kairos.api.schemas import workers as schemas
 
 router = APIRouter(tags=["workers"])
@@ -19,8 +19,7 @@ async def list_workers(
 ) -> Response:
     """List the live workers, and those that were lost within a day."""
     found = await kairos_of(request).run(operations.workers(after=cursor, limit=limit + 1))
-    workers, more = cursors.page(found, limit, lambda worker: worker.id)
-    return answer(request, {"workers": [shapes.document(each) for each in workers], "nextCursor": more})
+    return page_answer(request, "workers", *cursors.page(found, limit, lambda worker: worker.id))
 
 
 @router.get("/api/workers/{id}", response_model=schemas.WorkerAnswer)

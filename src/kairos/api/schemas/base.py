@@ -45,7 +45,7 @@ def _fits_a_path(value: str) -> str:
     """Refuse a slash, since the name is a part of a path."""
     if "/" in value:
         raise PydanticCustomError(
-            "slash", "a name that is to be found in a path has no slash: choose another"
+            "slash", "the name is part of a URL path, so it cannot contain a slash: choose another"
         )
     return value
 
@@ -73,6 +73,11 @@ class Input(BaseModel):
             if isinstance(value, dict):
                 value = faults.without_most_unknown(value, _names(cls))
             return faults.limit(validate, value, _names(cls))
+
+
+def examples(*bodies: dict[str, Any]) -> ConfigDict:
+    """Return the configuration of a schema that shows examples in the OpenAPI document."""
+    return ConfigDict(json_schema_extra={"examples": list(bodies)})
 
 
 @cache

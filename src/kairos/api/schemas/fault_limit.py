@@ -103,7 +103,7 @@ def _first(error: ValidationError, most: int, names: Iterable[str] = ()) -> list
 
 
 def _is_unknown(fault: Any) -> bool:
-    """Whether it is a field that this model, and no model inside it, does not have."""
+    """Whether the fault is an unknown field of this model itself, not of a model inside it."""
     return fault["type"] == "extra_forbidden" and len(fault["loc"]) == 1
 
 

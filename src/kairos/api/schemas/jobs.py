@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query
-from pydantic import ConfigDict, Field, StrictInt, create_model
+from pydantic import Field, StrictInt, create_model
 
 from kairos.api.schemas.base import (
     AgedAnswer,
@@ -20,6 +21,7 @@ from kairos.api.schemas.base import (
     Name,
     NoSlash,
     Output,
+    examples,
     model_of,
     one,
     page,
@@ -36,22 +38,18 @@ from kairos.shapes.job_filters import FILTERS, MOST_ARGUMENTS, Filters
 class JobWanted(Input):
     """A job to be accepted. Options left out are those of the action."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"action": "send_welcome", "input": {"user_id": 7}},
-                {
-                    "action": "send_welcome",
-                    "input": {"user_id": 7},
-                    "when": "tomorrow at 9am",
-                    "tz": "Europe/London",
-                    "ttl": "1h",
-                    "unique": "welcome:7",
-                    "tags": ["customer:7"],
-                    "retry": {"attempts": 5, "base": "10s"},
-                },
-            ]
-        }
+    model_config = examples(
+        {"action": "send_welcome", "input": {"user_id": 7}},
+        {
+            "action": "send_welcome",
+            "input": {"user_id": 7},
+            "when": "tomorrow at 9am",
+            "tz": "Europe/London",
+            "ttl": "1h",
+            "unique": "welcome:7",
+            "tags": ["customer:7"],
+            "retry": {"attempts": 5, "base": "10s"},
+        },
     )
 
     action: Name
@@ -77,11 +75,7 @@ class JobWanted(Input):
 class BatchWanted(Input):
     """Up to a thousand jobs, accepted in one statement: all of them, or none if one is wrong."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"jobs": [{"action": "resize", "input": {"image": n}} for n in (1, 2)]}]
-        }
-    )
+    model_config = examples({"jobs": [{"action": "resize", "input": {"image": n}} for n in (1, 2)]})
 
     jobs: list[JobWanted] = Field(min_length=1, max_length=1000)
 
@@ -89,9 +83,7 @@ class BatchWanted(Input):
 class JobChanges(Input):
     """What is to change; what is left out stays. A `null` lifts `ttl` or `expiresAt`."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"priority": -5}, {"runAt": "2030-01-01T00:00:00Z"}]}
-    )
+    model_config = examples({"priority": -5}, {"runAt": "2030-01-01T00:00:00Z"})
 
     # Factories, so that no default is shown: what is left out stays as it is.
     priority: StrictInt = Field(default_factory=int, ge=-32768, le=32767)
@@ -181,11 +173,7 @@ class Filter(create_model("Filter", __base__=Input, **_body_fields())):  # type:
     """Which jobs: every filter that is given must match."""
 
 
-def _read_query(**given: Any) -> Filters:
-    return Filters(**given)
-
-
-def _query_signature(*, states: bool = True) -> Signature:
+def _query_signature(*, states: bool) -> Signature:
     """Return the signature that FastAPI reads: one query parameter for each filter of jobs."""
     kinds, lists = _kinds()
     return Signature(
@@ -210,22 +198,24 @@ def _query_signature(*, states: bool = True) -> Signature:
     )
 
 
-def _read_stateless_query(**given: Any) -> Filters:
-    return Filters(**given)
+def _query_reader(*, states: bool = True) -> Callable[..., Filters]:
+    """Return a function that makes filters of query parameters."""
+
+    def read_query(**given: Any) -> Filters:
+        return Filters(**given)
+
+    read_query.__signature__ = _query_signature(states=states)  # type: ignore[attr-defined]
+    return read_query
 
 
-_read_query.__signature__ = _query_signature()  # type: ignore[attr-defined]
-_read_stateless_query.__signature__ = _query_signature(states=False)  # type: ignore[attr-defined]
-FilterQuery = Annotated[Filters, Depends(_read_query)]
-StatelessFilterQuery = Annotated[Filters, Depends(_read_stateless_query)]
+FilterQuery = Annotated[Filters, Depends(_query_reader())]
+StatelessFilterQuery = Annotated[Filters, Depends(_query_reader(states=False))]
 
 
 class BulkWanted(Details):
     """A filter, and the cursor to continue at; with `dryRun` nothing changes."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"filter": {"state": "failed", "action": "resize"}, "dryRun": True}]}
-    )
+    model_config = examples({"filter": {"state": "failed", "action": "resize"}, "dryRun": True})
 
     filter: Filter
     dry_run: Flag = False

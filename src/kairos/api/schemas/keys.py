@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from kairos.api.schemas.base import Input, Instant, extended, one, page
+from kairos.api.schemas.base import Input, Instant, examples, extended, one, page
 from kairos.shapes.key import Key, Scope
 
 
 class KeyWanted(Input):
     """A key to be made; without `expiresAt` it is valid until it is revoked."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"name": "billing service", "scopes": ["enqueue"]}]}
-    )
+    model_config = examples({"name": "billing service", "scopes": ["enqueue"]})
 
     name: str = Field(min_length=1, max_length=255)
     scopes: list[Scope] = Field(min_length=1, max_length=4)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict, Field, StrictInt
+from pydantic import Field, StrictInt
 
-from kairos.api.schemas.base import Input, Length, one, page
+from kairos.api.schemas.base import Input, Length, examples, one, page
 from kairos.shapes.queue import Queue
 
 QueueAnswer = one("QueueAnswer", queue=Queue)
@@ -19,9 +19,7 @@ class RateWanted(Input):
 class QueueChanges(Input):
     """The limits to set, over all workers; `null` lifts one, and what is left out stays."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"concurrency": 10, "rate": {"limit": 100, "seconds": 60}}]}
-    )
+    model_config = examples({"concurrency": 10, "rate": {"limit": 100, "seconds": 60}})
 
     concurrency: StrictInt | None = Field(None, ge=1, le=32767)
     rate: RateWanted | None = None

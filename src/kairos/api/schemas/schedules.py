@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
-from pydantic.alias_generators import to_camel
 
 from kairos.api.schemas.base import Answer, Input, Instant, Length, Name, NoSlash, Output, one, optional, page
 from kairos.shapes.schedule import CatchUp, Overlap, Schedule, Tick
@@ -39,8 +38,6 @@ class ScheduleWanted(Input):
     tags: Tags = Field(default_factory=list)
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
-        extra="forbid",
         json_schema_extra={
             "example": {"name": "nightly", "when": "every weekday at 9am in London", "action": "report"}
         },

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pydantic import ConfigDict, Field, SecretStr
+from pydantic import Field, SecretStr
 
-from kairos.api.schemas.base import Answer, Input, Output
+from kairos.api.schemas.base import Answer, Input, Output, examples
 from kairos.shapes.key import Scope
 
 
 class SignIn(Input):
     """The key to sign in with."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"key": "kr_0123456789abcdef_…"}]})
+    model_config = examples({"key": "kr_0123456789abcdef_…"})
 
     key: SecretStr = Field(min_length=1, max_length=200)
 

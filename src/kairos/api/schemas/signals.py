@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from kairos.api.schemas.base import Answer, Input, Name, Output, page
+from kairos.api.schemas.base import Answer, Input, Name, Output, examples, page
 from kairos.shapes.signal import SignalRow
 
 SignalList = page("SignalList", signals=SignalRow)
 
 
 class SignalWanted(Input):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"name": "delivered", "payload": {"at": "noon"}, "dedupKey": "evt-7"}]
-        }
-    )
+    model_config = examples({"name": "delivered", "payload": {"at": "noon"}, "dedupKey": "evt-7"})
 
     name: Name
     payload: Any = None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, StringConstraints
-from pydantic.alias_generators import to_camel
+from pydantic import Field, StringConstraints
 
 from kairos.alarms.kinds import KINDS
-from kairos.api.schemas.base import Flag, Input, extended, one, optional, page
+from kairos.api.schemas.base import Flag, Input, examples, extended, one, optional, page
 from kairos.shapes.job import Job
 from kairos.shapes.webhook import Webhook
 
@@ -32,11 +31,7 @@ class WebhookWanted(Input):
     kinds: Kinds = Field(default_factory=list)
     paused: Flag = False
 
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        extra="forbid",
-        json_schema_extra={"examples": [{"url": "https://example.com/hook", "kinds": ["jobs_failed"]}]},
-    )
+    model_config = examples({"url": "https://example.com/hook", "kinds": ["jobs_failed"]})
 
 
 class WebhookChange(optional(WebhookWanted)):  # type: ignore[misc]

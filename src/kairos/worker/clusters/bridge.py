@@ -1,6 +1,6 @@
-"""The child process of a worker that is the client of one cluster: it submits steps and returns their answers.
+"""A child process of the worker that holds the client of one cluster: it submits steps and returns their answers.
 
-A client of Ray ends its process when the cluster is lost, and its start may hang: neither may happen to a worker.
+Ray's client exits its process when the cluster is lost, and may hang while it connects: the worker must do neither.
 
     in:   {"run": token, "body": bytes}   {"stop": token}   {"drop": token}
     out:  {"up": address}   {"down": reason}   {"of": token, "batch" | "envelope" | "lost" | "unfit" | "stopped": …}
@@ -134,7 +134,7 @@ class Bridge:
             await self._ask(_CHECK)
 
     async def _check_after_loss(self) -> None:
-        """A cluster that is gone is no loss of one task: then this process ends here."""
+        """Check the cluster after the loss of a task; if the cluster is gone, report that, and end this process."""
         await self._ask(_AFTER_LOSS)
 
     async def _ask(self, within: float) -> None:

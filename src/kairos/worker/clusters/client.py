@@ -1,4 +1,4 @@
-"""What the bridge process needs of the client of a cluster, and what a client raises."""
+"""The interface of a cluster client, as the bridge process uses it, and the exceptions that a client raises."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class TaskLost(Exception):
 
 
 class Unfit(Exception):
-    """The cluster cannot run the task: its nodes do not have the code."""
+    """The cluster cannot run the task, because a node does not have the same code or versions."""
 
 
 class Stopped(Exception):

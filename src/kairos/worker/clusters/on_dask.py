@@ -76,7 +76,7 @@ class DaskCluster:
         return answer
 
     async def stop(self, token: str) -> None:
-        """Ask a task that runs to stop, and take back one that has not begun."""
+        """Ask a running task to stop, or cancel one that has not begun."""
         if (where := self._begun.get(token)) is not None:
             await self._client.run(task.ask_to_stop, token, workers=[where], on_error="ignore")
         elif (future := self._futures.pop(token, None)) is not None:

@@ -97,7 +97,7 @@ class RayCluster:
 
     async def check(self) -> None:
         if self._reading.done():
-            raise ConnectionError("the actor that carries the lines of steps was lost")
+            raise ConnectionError("the actor that receives the steps' log lines was lost")
         nodes = await asyncio.to_thread(ray.nodes)
         if not any(node["Alive"] for node in nodes):
             raise ConnectionError("none of its nodes is alive")

@@ -41,7 +41,10 @@ Report = Callable[[str, str], Awaitable[None]]
 
 
 class Clusters:
-    """The clusters of one worker, each connected on first use. `report` gets the one that does not serve, and why."""
+    """The clusters of one worker, each connected on first use.
+
+    `report` is called with the name of a cluster that cannot run steps, and with the reason.
+    """
 
     def __init__(self, settings: Settings, report: Report | None = None) -> None:
         self._pools = {
@@ -88,20 +91,24 @@ class ClusterPool:
         self._why = ""
         self._reported: dict[str, float] = {}  # reasons, and when they were
 
-    async def run(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
-        """Run a step there; return its value or raise its error.
-
-        After `RunnerUnavailable` the job is handed back; after `StepTaskLost` too, until it was lost too often: then it
-        is the step's error.
-        """
+    async def connect(self, machine: Machine, step: Step) -> Connection:
+        """Return the connection for a step, once there is one; raises `RunnerUnavailable`."""
         try:
             check_cluster(self._kind, self._address, machine, step)
         except ConfigError as error:  # a job of another worker's queue: this worker did not refuse to start
             raise self._unavailable(error.message, UNFIT_PAUSE) from None
+        return await self._connected()
+
+    async def run(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
+        """Run a step there; return its value or raise its error.
+
+        `RunnerUnavailable` and `StepTaskLost` release the job; after too many losses in a row, `StepTaskLost` is
+        handled as an error of the step.
+        """
         request = request_of(machine, step, ctx, claim) | {"versions": versions(), "source": None}
         if request["main"] is not None:
             request["source"] = await asyncio.to_thread(Path(request["main"]).read_text)
-        connection = await self._connected()
+        connection = await self.connect(machine, step)
         token, answer = connection.submit(pickle.dumps(request), ctx)
         try:
             await asyncio.wait([answer])  # a cancelled lane leaves the answer alone
@@ -141,7 +148,7 @@ class ClusterPool:
             found: dict[str, Any] = pickle.loads(envelope["answer"])  # noqa: S301
         except Exception as error:  # a class that only exists on the node
             raise StepError(
-                f"What step {step.name!r} answered cannot be read here: {error_text(error)}."
+                f"The worker cannot unpickle what step {step.name!r} returned: {error_text(error)}."
             ) from error
         return value_of(found, ctx)
 
@@ -173,7 +180,7 @@ class ClusterPool:
         return self._not_before - time.monotonic()
 
     def _unavailable(self, why: str, pause: float, *, again: bool = False) -> RunnerUnavailable:
-        """The error that hands a job back; a reason is reported at most every half minute."""
+        """Return the error that releases a job; report its reason at most every half minute."""
         self._why, now = why, time.monotonic()
         if not again and now - self._reported.get(why, -_REPORT_EVERY) >= _REPORT_EVERY:
             self._reported = {each: at for each, at in self._reported.items() if now - at < _REPORT_EVERY}
@@ -282,7 +289,7 @@ class Connection:
 
 
 def apply_message(ctx: Context[Any], kind: str, values: tuple[Any, ...]) -> None:
-    """Do with the worker's context what the step did with its own, on the cluster."""
+    """Repeat on the worker's context one call that the step made on its own context, on the cluster."""
     if kind == "progress":
         ctx.progress(*values)
     elif kind == "log":

@@ -1,6 +1,6 @@
 """The part that runs on a node of the cluster: it loads the step, runs it, and returns the answer in an envelope.
 
-Nothing raises from here: what is raised on the cluster comes from the cluster itself.
+`run` never raises: the envelope carries the step's error, so an exception from a task is an error of the cluster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kairos.worker.step_process import encode, load, run_step
 # An answer holds a result of at most 1 MiB as JSON, children and exceptions: more than this is a mistake, and would be
 # carried through the memory of the cluster and of the worker only to be refused.
 MOST_BYTES = 16 << 20
-# Progress and lines are sent in batches: after so many seconds, or when so many are there.
+# Progress and lines are sent in batches: after `_EVERY` seconds, or as soon as there are `_BATCH` of them.
 _EVERY = 0.2
 _BATCH = 500
 
@@ -40,7 +40,7 @@ _programs = threading.Lock()
 
 
 def versions() -> dict[str, str]:
-    """Return what must be the same on both sides for a step to mean the same."""
+    """Return the versions that the worker and the node must have in common."""
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     return {"Python": python, "kairos-scheduler": importlib.metadata.version("kairos-scheduler")}
 

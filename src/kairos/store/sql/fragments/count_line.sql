@@ -1,11 +1,21 @@
--- count_line: how many runnable jobs of each row of `{lines}` have an eligible_at {side} now, as {state}: at most the
--- statement's `share`; and when the first of them is due.
-  select l.queue, '{state}', n.jobs, n.oldest_at, n.jobs >= (select s.most from share s)
-  from {lines} l
-  cross join lateral (
-    select count(*) as jobs, min(each.eligible_at) as oldest_at from (
-      select g.eligible_at from kairos.gen_durable g
-      where g.queue = l.queue and g.status = 'runnable' and {jobs} and g.eligible_at {side} kairos.now()
-      order by g.eligible_at limit (select s.most from share s)
-    ) each
-  ) n
+-- count_line: how many runnable jobs of each row of `{lines}` (queue, priorities) have an eligible_at {side} now, as
+-- {state}: priority after priority, until there are as many as the statement's `share`.
+  select l.queue, '{state}', max(l.jobs), max(l.jobs) >= (select s.most from share s)
+  from (
+    with recursive so_far (queue, priorities, next, jobs) as (
+      select f.queue, f.priorities, 1, 0::bigint from {lines} f
+      union all
+      select f.queue, f.priorities, f.next + 1, f.jobs + n.jobs
+      from so_far f
+      cross join lateral (
+        select count(*) as jobs from (
+          select from kairos.gen_durable g
+          where g.queue = f.queue and g.status = 'runnable' and {jobs} and g.eligible_at {side} kairos.now()
+          order by g.eligible_at limit (select s.most from share s) - f.jobs
+        ) each
+      ) n
+      where f.next <= cardinality(f.priorities) and f.jobs < (select s.most from share s)
+    )
+    select f.queue, f.jobs from so_far f
+  ) l
+  group by l.queue

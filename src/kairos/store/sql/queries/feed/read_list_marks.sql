@@ -1,7 +1,7 @@
--- read_list_marks: a mark of each list that changes otherwise than by a change of a job or its start; it differs whenever
--- a row was added, changed or removed. Of workers a heartbeat alone is no change, but one that is older than $1; and of jobs
--- one that comes due (`jobs`): of at most $2 lines that jobs wait in, in queue $3 or all, the time of the newest that is due.
--- The other tables are small; of the audit log only the newest id is read.
+-- read_list_marks: a mark (version) of each list that can change without a history row or the start of a job. The mark
+-- differs whenever a row was added, changed or removed. The list of workers changes when a heartbeat becomes older than $1,
+-- not with each heartbeat. The list of jobs changes when a job comes due: its mark is the latest due time in at most $2
+-- lines of waiting jobs, in queue $3 or all. The other tables are small; of the audit log only the newest id is read.
 -- Index: gen_durable_pick, gen_durable_queue_held.
 with recursive
 {waiting_lines: queue=$3; after=''}

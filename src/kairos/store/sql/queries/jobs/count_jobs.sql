@@ -1,9 +1,10 @@
 -- count_jobs: how many jobs pass the filters, by state, each status counted a little beyond $1 at most, in the index
 -- that lists read. The filters are those of kairos.shapes.job_filters that have an index, in their order: action $2,
 -- queue $3, key $4, schedule $5, created from $6, before $7, parent $8, error $9, retry of $10; at most one of key,
--- schedule, parent, error and retry. Pending and scheduled jobs have one stored status. The lines of the pick tell them
--- apart if there is no other filter than the queue. Otherwise `runnable` counts both, `due` those of them that are
--- due, out of $11 that are examined; if there are more (`due unread`), `later` counts the others in the same way.
+-- schedule, parent, error and retry. Pending and scheduled jobs have one stored status. If the queue is the only filter,
+-- the lines of the pick index tell them apart. Otherwise `runnable` counts both, and `due` counts those that are due,
+-- among $11 jobs examined. If more than $11 are due, there is a row `due unread`, and `later` counts those that are not
+-- due in the same way (`later unread`).
 -- Index: gen_durable_lease, gen_durable_kinds, and that of the filter.
 with recursive
 {waiting_lines: queue=$3; after=''},

@@ -1,11 +1,11 @@
 -- find_blockers: the sessions that the backend $1 waits for, and whether each may be ended: it is Kairos's own, of this
--- role, has stood still inside its transaction for a second, and is no step whose lease still holds (the name of a
+-- role, has stood still inside its transaction for 0.6 s, and is no step whose lease still holds (the name of a
 -- step's session says which job and lease: see worker/transaction.py). Index: gen_durable_pkey.
 select a.pid, a.backend_start, a.usename::text as usename, a.application_name, coalesce(a.state, '?') as state,
   a.state_change at time zone 'utc' as state_change,
   a.usename = current_user and a.application_name ~ '^kairos( |$)'
     and (a.state like 'idle in transaction%' or a.wait_event_type = 'Client')
-    and a.state_change < clock_timestamp() - interval '1 second'
+    and a.state_change < clock_timestamp() - interval '0.6 seconds'
     and not exists (
       select from kairos.gen_durable g
       where g.id = (regexp_match(a.application_name, '^kairos step (\d+):(\d+)'))[1]::bigint

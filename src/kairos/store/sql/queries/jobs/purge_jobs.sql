@@ -1,10 +1,10 @@
--- purge_jobs: deletes ended jobs whose retention is over, and counts them; triggers delete their signals, logs
--- and history.
+-- purge_jobs: deletes ended jobs whose retention is over, oldest first, and counts them; triggers delete their signals,
+-- logs and history. It begins at the end $3 (null: at the first), and `upto` is that of the last job it deleted.
 -- Guard: completed_at + $1 <= now.
 -- Index: gen_durable_completed.
 with old as materialized (
-  select g.id from kairos.gen_durable g
-  where g.completed_at is not null and g.completed_at <= kairos.now() - $1::interval
+  select g.id, g.completed_at from kairos.gen_durable g
+  where g.completed_at >= coalesce($3::timestamptz, '-infinity') and g.completed_at <= kairos.now() - $1::interval
   order by g.completed_at
   limit $2::int
   for update skip locked
@@ -16,4 +16,4 @@ with old as materialized (
   select status, count(*) from purged group by status order by status
   on conflict (status) do update set jobs = p.jobs + excluded.jobs
 )
-select count(*) as jobs from purged
+select count(*) as jobs, (select max(old.completed_at) from old) as upto from purged

@@ -1,9 +1,9 @@
 -- reap_jobs: executing -> runnable (attempt + 1) if the lease expired or the worker is known to be dead; -> failed
 -- once its present step was lost more often than max_reaps allows and was alone in its worker the last time, or four
--- times as often in any company; at once if max_reaps is 0. `handle` is not called. The job keeps its eligible_at, and
+-- times as often whether alone or not; at once if max_reaps is 0. `handle` is not called. The job keeps its eligible_at, and
 -- so its place among the jobs of its key. Never waits for a lock: a job that ends here and whose reply goes to a locked
 -- job is left for the next sweep.
--- Parameters: $1 limit, $2 the dead worker or null, $3 the actor.
+-- Parameters: $1 limit, $2 the dead worker or null, $3 the actor, $4 only this job, or null.
 -- Guard: lease_expires_at <= now, the complement of renew_leases.
 -- Index: gen_durable_lease.
 with due as materialized (
@@ -16,6 +16,7 @@ with due as materialized (
   where g.status = 'executing'
     and g.lease_expires_at <= case when $2::text is null then kairos.now() else 'infinity' end
     and ($2::text is null or g.locked_by = $2::text)
+    and ($4::bigint is null or g.id = $4::bigint)
   order by g.lease_expires_at
   limit $1::int
   for no key update of g skip locked

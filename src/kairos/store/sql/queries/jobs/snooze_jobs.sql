@@ -1,5 +1,5 @@
 -- snooze_jobs: puts jobs off by $2 from now or until $3, a batch: scheduled, pending -> scheduled. $4 says why, $5 who
--- asks. The TTL does not move. A job on hold behind its key is no longer, since it is not due.
+-- asks. The TTL does not move. A job that is held behind another of its key is no longer held, since it is not due.
 -- Guard: runnable; the new time is to come, later than the old one, and before the job expires.
 -- Index: gen_durable_pkey.
 with target as materialized (

@@ -1,7 +1,8 @@
 -- list_queues: every queue that has or had jobs, has settings or is served by a live worker (seen within $5), or only
 -- queue $1, with its counts. By name, at most $4 queues after $3 (null: from the start, all). Queues and priorities are
--- found by skip scans, so that one backlog does not hide another queue. Rows are counted in the indexes alone, about $2
--- at most, shared by all queues and priorities with at least a thousand each. at_least names the states that may have
+-- found by skip scans, so that one backlog does not hide another queue. Rows are counted in the indexes alone: in each
+-- state a queue's share of $2, at least a thousand. Its share follows from how many queues there are, whether they have
+-- jobs now or not, so that a backlog beyond it has the same count at each read. at_least names the states that may have
 -- more; oldest_at is when the oldest due job was due. Running jobs are few and always counted completely. Uses
 -- gen_durable_kinds, gen_durable_pick, gen_durable_queue_held, gen_durable_queue_waiting and gen_durable_lease.
 with recursive
@@ -31,19 +32,34 @@ waiting (queue) as (
     select g.queue from kairos.gen_durable g
     where $1::text is null and g.status <> 'executing' and g.queue > s.queue order by g.queue limit 1
   ) n
+), named (name) as materialized (
+  select each.name
+  from (
+    select s.queue as name from stored s
+    union select g.queue from kairos.gen_durable g where g.status = 'executing'
+    union select q.name from kairos.queues q
+    -- Those whose jobs were all deleted.
+    union select t.queue from kairos.tallies t where t.grain = 0
+    union select unnest(w.queues) from kairos.workers w where w.seen_at > kairos.now() - $5::interval
+  ) each
+  where each.name > coalesce($3::text, '') and ($1::text is null or each.name = $1::text)
 ), share as materialized (
-  select greatest(1000, $2::int / greatest(1, count(*))) as most
-  from (select from lines union all select from held union all select from waiting) line
-), counted (queue, state, jobs, oldest_at, more) as (
-  {count_line: state=pending; lines=lines; jobs=not g.held and g.priority = l.priority; side=<=}
+  select greatest(1000, $2::int / greatest(1, count(*))) as most from named
+), in_lines (queue, priorities) as materialized (
+  select l.queue, array_agg(l.priority order by l.priority) from lines l group by l.queue
+), behind_keys (queue, priorities) as (
+  -- The index of these does not have the priority: they are counted at once.
+  select h.queue, array[0::smallint] from held h
+), counted (queue, state, jobs, more) as (
+  {count_line: state=pending; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=<=}
   union all
-  {count_line: state=scheduled; lines=lines; jobs=not g.held and g.priority = l.priority; side=>}
+  {count_line: state=scheduled; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=>}
   union all
-  {count_line: state=pending; lines=held; jobs=g.held; side=<=}
+  {count_line: state=pending; lines=behind_keys; jobs=g.held; side=<=}
   union all
-  {count_line: state=scheduled; lines=held; jobs=g.held; side=>}
+  {count_line: state=scheduled; lines=behind_keys; jobs=g.held; side=>}
   union all
-  select w.queue, 'waiting', n.jobs, null, n.jobs >= (select s.most from share s)
+  select w.queue, 'waiting', n.jobs, n.jobs >= (select s.most from share s)
   from waiting w
   cross join lateral (
     select count(*) as jobs from (
@@ -52,30 +68,42 @@ waiting (queue) as (
     ) each
   ) n
   union all
-  select g.queue, 'running', count(*), null, false from kairos.gen_durable g
+  select g.queue, 'running', count(*), false from kairos.gen_durable g
   where g.status = 'executing' and ($1::text is null or g.queue = $1::text) group by g.queue
 ), summed as (
   select c.queue, sum(c.jobs) filter (where c.state = 'scheduled') as scheduled,
     sum(c.jobs) filter (where c.state = 'pending') as pending, sum(c.jobs) filter (where c.state = 'running') as running,
     sum(c.jobs) filter (where c.state = 'waiting') as waiting,
-    min(c.oldest_at) filter (where c.state = 'pending') as oldest_at, array_agg(distinct c.state) filter (where c.more) as at_least
+    array_agg(distinct c.state) filter (where c.more) as at_least
   from counted c where c.jobs > 0 group by c.queue
+), first_due (queue, oldest_at) as (
+  select due.queue, min(due.eligible_at)
+  from (
+    select l.queue, g.eligible_at from lines l
+    cross join lateral (
+      select g.eligible_at from kairos.gen_durable g
+      where g.queue = l.queue and g.status = 'runnable' and not g.held and g.priority = l.priority
+        and g.eligible_at <= kairos.now()
+      order by g.eligible_at limit 1
+    ) g
+    union all
+    select h.queue, g.eligible_at from held h
+    cross join lateral (
+      select g.eligible_at from kairos.gen_durable g
+      where g.queue = h.queue and g.status = 'runnable' and g.held and g.eligible_at <= kairos.now()
+      order by g.eligible_at limit 1
+    ) g
+  ) due
+  group by due.queue
 )
 select named.name, q.paused_at, q.concurrency, q.rate_limit, q.rate_period,
   coalesce(q.key_concurrency, 1::smallint) as key_concurrency, q.key_rate_limit, q.key_rate_period,
   coalesce(n.scheduled, 0)::bigint as scheduled, coalesce(n.pending, 0)::bigint as pending,
   coalesce(n.running, 0)::bigint as running, coalesce(n.waiting, 0)::bigint as waiting,
-  n.oldest_at, coalesce(n.at_least, '{}') as at_least
-from (
-  select s.queue as name from summed s
-  union select q.name from kairos.queues q
-  union select s.queue from stored s
-  -- Those whose jobs were all deleted.
-  union select t.queue from kairos.tallies t where t.grain = 0
-  union select unnest(w.queues) from kairos.workers w where w.seen_at > kairos.now() - $5::interval
-) named
+  f.oldest_at, coalesce(n.at_least, '{}') as at_least
+from named
 left join summed n on n.queue = named.name
+left join first_due f on f.queue = named.name
 left join kairos.queues q on q.name = named.name
-where named.name > coalesce($3::text, '') and ($1::text is null or named.name = $1::text)
 order by 1
 limit $4::int

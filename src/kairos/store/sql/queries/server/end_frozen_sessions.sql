@@ -1,4 +1,4 @@
--- end_frozen_sessions: ends Kairos's own sessions of this role that have waited for their client for a second and keep
+-- end_frozen_sessions: ends Kairos's own sessions of this role that have waited for their client for 0.6 s and keep
 -- others from working: with the lock of a queue, a key or a schedule, or in a pick, which locks its jobs. Each takes a
 -- healthy worker milliseconds: this one is frozen or gone. `active` is a session whose client does not read its answer, or
 -- that was sent half of a statement; no timeout of Postgres ends it. The lock 118066125107059 is that of a migration
@@ -8,7 +8,7 @@ from pg_stat_activity a
 where a.datname = current_database() and a.usename = current_user and a.pid <> pg_backend_pid()
   and a.application_name ~ '^kairos( |$)' and a.application_name not like 'kairos step %'
   and (a.state like 'idle in transaction%' or (a.state = 'active' and a.wait_event_type = 'Client'))
-  and a.state_change < clock_timestamp() - interval '1 second'
+  and a.state_change < clock_timestamp() - interval '0.6 seconds'
   and (a.query like '-- pick\_%' or exists (
     select from pg_locks l
     where l.pid = a.pid and l.granted
