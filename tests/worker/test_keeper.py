@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
+import sys
+import threading
 from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.engine_statements import Hand, Rig, done
@@ -61,3 +66,33 @@ async def test_a_lease_that_is_still_held_at_the_second_look_is_lost(kept: Kept)
     assert kept.keeper.polls_again_soon
     assert await kept.renew() == [[kept.claim.id, kept.claim.lease]]
     assert not kept.keeper.polls_again_soon
+
+
+def test_a_keeper_that_stays_to_hand_back_jobs_leaves_nothing_in_the_event_loop_of_its_worker(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop may be closed at once. What it still held would raise when it is collected, in whatever runs then."""
+    raised: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", raised.append)
+
+    async def stop_unsettled() -> int:
+        async with Kairos(database) as app:
+            leases = Leases(4)
+            process = KeeperProcess(app.store, "w1", leases, 30, lambda _: None, lambda _: None)
+            await process.start()
+            listening = asyncio.create_task(process.run())
+            await asyncio.sleep(0)
+            listening.cancel()
+            await process.stop(settled=False)
+            leases.close()
+            return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    open_files = asyncio.run(stop_unsettled())
+    for thread in threading.enumerate():
+        if thread.name.startswith(
+            "asyncio-waitpid"
+        ):  # it would keep a process of asyncio from being collected
+            thread.join()
+    gc.collect()
+    assert not raised
+    assert asyncio.run(stop_unsettled()) == open_files

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,10 @@ _STATEMENTS = ("renew_leases", "release_unheld", "reap_jobs", "remove_worker", "
 _LONGEST_LINE = 1 << 24
 # How long a keeper may take to end: it may be in the middle of a statement.
 _CLOSE_TIMEOUT = 5.0
+# Seconds between two looks whether a keeper that was asked to end has ended.
+_POLL = 0.005
+# Keepers that still hand back jobs although their worker has stopped: kept here until they have ended and are reaped.
+_left: list[subprocess.Popen[bytes]] = []
 
 
 class KeeperProcess:
@@ -60,22 +66,38 @@ class KeeperProcess:
         }
         self._on_lost = on_lost
         self._on_cancelled = on_cancelled
-        self.process: asyncio.subprocess.Process | None = None
+        # Not a process of asyncio: the keeper may outlive the event loop, to hand back the jobs of a stopped worker.
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pipe: asyncio.BaseTransport | None = None
+        self._messages = asyncio.StreamReader()
         self.outage = Outage()  # shared with the loops of the worker
 
     async def start(self) -> None:
         """Start the keeper; from now on the worker's jobs are handed back if it dies."""
-        self.process = await self._start()
+        self._process = subprocess.Popen(  # noqa: ASYNC220 (asyncio forks in the same way)
+            [sys.executable, "-P", str(Path(keeper.__file__))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=[self.config["fd"]],
+            start_new_session=True,  # a Ctrl-C must not end the keeper before the worker
+        )
+        self._messages = asyncio.StreamReader(_LONGEST_LINE)
+        self._pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(self._messages), self._process.stdout
+        )
+        try:
+            self._send(json.dumps(self.config).encode())
+        except OSError as error:
+            # A signal to the process group ended it before it had its own session; `run` starts another.
+            log.warning("the keeper died while it started", error=str(error))
 
     async def run(self) -> None:
         while True:
             try:
-                if self.process is None or self.process.returncode is not None:
+                if self._process is None or self._process.poll() is not None:
                     await self.start()
-                assert self.process is not None
-                await self._listen(self.process)
-                await self.process.wait()
-                log.error("the keeper died and is started again", code=self.process.returncode)
+                await self._listen()
+                log.error("the keeper died and is started again", code=await self._wait())
             except (OSError, ValueError) as error:
                 # The keeper could not be started, or died in the middle of a message.
                 log.error("the keeper is started again", error=str(error))
@@ -85,59 +107,53 @@ class KeeperProcess:
     def is_stopped(self) -> bool:
         """Whether a signal such as SIGSTOP stopped the keeper, which then renews nothing."""
         return (
-            self.process is not None
-            and self.process.returncode is None
-            and keeper.is_stopped(self.process.pid)
+            self._process is not None
+            and self._process.poll() is None
+            and keeper.is_stopped(self._process.pid)
         )
 
     def replace(self) -> None:
         """Kill a keeper that hangs; `run` starts another."""
-        if self.process is not None and self.process.returncode is None:
-            self.process.kill()
+        if self._process is not None:
+            self._process.kill()
 
     async def stop(self, *, settled: bool = True) -> None:
         """End the keeper. Unless `settled`, it stays until it has handed back the jobs that the worker still holds."""
-        if self.process is None or self.process.returncode is not None:
+        _left[:] = [each for each in _left if each.poll() is None]
+        if self._process is None:
             return
-        if self.process.stdin is not None:
+        with suppress(OSError):  # it has died
             if settled:
-                self.process.stdin.write(b"bye\n")
-            self.process.stdin.close()
+                self._send(b"bye")
+            assert self._process.stdin is not None
+            self._process.stdin.close()
         if settled:
             try:
                 async with asyncio.timeout(_CLOSE_TIMEOUT):
-                    await self.process.wait()
-                    # To its end, or the event loop may close before it has closed the pipe.
-                    if self.process.stdout is not None:
-                        await self.process.stdout.read()
+                    await self._wait()
             except TimeoutError:
                 log.error("the keeper does not answer and is ended")
                 self.replace()
+        if self._process.poll() is None:
+            _left.append(self._process)
+        if self._pipe is not None:
+            self._pipe.close()
+            await asyncio.sleep(0)  # the event loop closes the pipe in its next turn
 
-    async def _start(self) -> asyncio.subprocess.Process:
-        # A session of its own: a Ctrl-C must not end the keeper before the worker.
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-P",
-            str(Path(keeper.__file__)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            pass_fds=[self.config["fd"]],
-            start_new_session=True,
-            limit=_LONGEST_LINE,
-        )
-        assert process.stdin is not None
-        try:
-            process.stdin.write(json.dumps(self.config).encode() + b"\n")
-            await process.stdin.drain()
-        except (OSError, RuntimeError) as error:
-            # A signal to the process group ended it before it had its own session; `run` starts another.
-            log.warning("the keeper died while it started", error=str(error))
-        return process
+    async def _wait(self) -> int:
+        """Wait until the keeper has ended; return its exit code."""
+        assert self._process is not None
+        while (code := self._process.poll()) is None:
+            await asyncio.sleep(_POLL)
+        return code
 
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        async for line in process.stdout:
+    def _send(self, line: bytes) -> None:
+        assert self._process is not None and self._process.stdin is not None
+        self._process.stdin.write(line + b"\n")
+        self._process.stdin.flush()
+
+    async def _listen(self) -> None:
+        async for line in self._messages:
             message: dict[str, Any] = json.loads(line)
             if error := message.get("error"):
                 say = log.debug if self.outage.is_open else log.warning
