@@ -3,7 +3,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useMemo, useRef, useState } from "react";
 import type { Pulse, StartCounts } from "./documents";
-import { streamIsOpen } from "./fresh";
+import { readAgain, streamIsOpen } from "./fresh";
 import { keys, LISTED, MOVED, PLOTTED } from "./keys";
 import { useSession } from "./session";
 import { follow, type StreamState } from "./stream";
@@ -20,6 +20,7 @@ export const useLive = () => useContext(Context);
 // made a moment after the changes that they count.
 const AT_MOST_EVERY = 1000;
 const AFTER_THE_LAST = 2500;
+const AFTER_THE_BEGIN = 1500;
 const PLOTS_AT_MOST_EVERY = 10_000;
 
 /** One stream for the tab: it pulses the diagram and says which answers are stale. */
@@ -36,12 +37,8 @@ export function LiveProvider({ children }: { children: React.ReactNode }) {
     let plotted = 0;
     const stale = new Set<string>();
     const refresh = (names?: readonly string[]) =>
-      client.invalidateQueries(
-        {
-          predicate: ({ queryKey: [first] }) =>
-            names ? names.includes(String(first)) : first !== keys.session[0],
-        },
-        { cancelRefetch: false },
+      readAgain(client, ({ queryKey: [first] }) =>
+        names ? names.includes(String(first)) : first !== keys.session[0],
       );
     const refreshSoon = (names: readonly string[]) => {
       for (const name of names) stale.add(name);
@@ -49,7 +46,7 @@ export function LiveProvider({ children }: { children: React.ReactNode }) {
         waiting = undefined;
         const late = performance.now() - plotted > PLOTS_AT_MOST_EVERY;
         if (late) plotted = performance.now();
-        void refresh([...stale, ...(late ? PLOTTED : [])]);
+        refresh([...stale, ...(late ? PLOTTED : [])]);
         stale.clear();
       }, AT_MOST_EVERY);
     };
@@ -57,28 +54,33 @@ export function LiveProvider({ children }: { children: React.ReactNode }) {
       for (const listener of listeners.current) listener(passed);
       refreshSoon(MOVED);
       clearTimeout(last);
-      last = setTimeout(() => void refresh([...MOVED, ...PLOTTED]), AFTER_THE_LAST);
+      last = setTimeout(() => refresh([...MOVED, ...PLOTTED]), AFTER_THE_LAST);
+    };
+    const become = (next: StreamState) => {
+      setState(next);
+      streamIsOpen(next === "open");
     };
     const stop = follow({
       url: () => "/api/events?summary=true",
-      events: ["pulse", "counts", "alarm", "lists"],
+      events: ["begin", "pulse", "counts", "alarm", "lists"],
       on: (event, data) => {
-        if (event === "alarm") refreshSoon(["alarms", "stats"]);
+        if (event === "begin") {
+          become("open");
+          // The stream says nothing about changes before it began, and counts may be a second old.
+          clearTimeout(last);
+          last = setTimeout(() => refresh(), AFTER_THE_BEGIN);
+        } else if (event === "alarm") refreshSoon(["alarms", "stats"]);
         else if (event === "lists")
           refreshSoon((data as { changed: string[] }).changed.flatMap((name) => LISTED[name] ?? []));
         else if (event === "pulse") tell({ pulse: data });
         else tell({ counts: data });
       },
       state: (next) => {
-        setState(next);
-        streamIsOpen(next === "open");
+        if (next === "open") return; // connected; it is open once it has begun
+        become(next);
         if (next === "lost") {
           void client.invalidateQueries({ queryKey: keys.session });
-          void refresh(); // from here on, answers are read at intervals
-        } else if (next === "open") {
-          // The stream says nothing about changes before it began.
-          clearTimeout(last);
-          last = setTimeout(() => void refresh(), AT_MOST_EVERY);
+          refresh(); // from here on, answers are read at intervals
         }
       },
     });

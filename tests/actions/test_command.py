@@ -49,7 +49,7 @@ async def failure(app: Kairos, script: str, **given: Any) -> Any:
 
 
 async def until(fact: Callable[[], Any]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not fact():
             await asyncio.sleep(0.02)
 
@@ -78,7 +78,7 @@ async def test_every_line_is_in_the_jobs_log_with_its_stream(app: Kairos) -> Non
     job = await app.action("command").enqueue(argv=[SHELL, "-c", "echo one; echo two >&2; printf three"])
     await app.result(job.id, timeout=60)
     lines: list[Any] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while len(lines) < 3:
             lines = [(each.stream, each.line) for each in (await app.logs(job.id)) if each.stream]
             await asyncio.sleep(0.05)
@@ -90,7 +90,7 @@ async def test_a_line_is_in_the_log_while_the_command_still_runs(app: Kairos, tm
     job = await app.action("command").enqueue(
         argv=[SHELL, "-c", f"echo started; until [ -e {gate} ]; do sleep 0.05; done"]
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while "started" not in [each.line for each in await app.logs(job.id)]:
             await asyncio.sleep(0.05)
     assert (await app.get(job.id)).state is JobState.RUNNING
@@ -170,7 +170,7 @@ async def test_a_cancel_ends_the_command_and_all_it_started(app: Kairos, tmp_pat
     job = await app.action("command").enqueue(argv=[SHELL, "-c", textwrap.dedent(script)], grace=0.2)
     await until(lambda: len(pids(file)) == 3)
     await app.cancel(job.id)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while (await app.get(job.id)).state is not JobState.CANCELLED:
             await asyncio.sleep(0.05)
     assert [pid for pid in pids(file) if is_alive(pid)] == []

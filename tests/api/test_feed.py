@@ -32,8 +32,12 @@ async def history(app: Kairos) -> list[int]:
 async def started(served: Served, path: str = "/api/events") -> Ear:
     """A reader that hears whatever is committed from here on."""
     ear = await listen(served.port, path)
-    hub = await _hub(served)
-    await until(lambda: hub.is_ready)
+    if "summary" in path:
+        (event,) = await ear.events(1)
+        assert (event.name, event.data) == ("begin", {})
+    else:
+        hub = await _hub(served)
+        await until(lambda: hub.is_ready)
     return ear
 
 
@@ -146,6 +150,36 @@ async def test_a_pulse_counts_what_passed_each_edge(app: Kairos, served: Served)
             counts[key] = counts.get(key, 0) + edge["count"]
     assert counts == {("cancel", "pending", "cancelled"): 7}
     ear.close()
+
+
+async def test_a_summary_says_when_it_begins_which_is_later_than_its_connection(
+    app: Kairos, served: Served
+) -> None:
+    """A page reads what it shows once more at that moment: what happened while it loaded is not sent."""
+    (first,) = await app.run(operations.enqueue_many([call()]))
+    hub = await _hub(served)
+    held = await asyncpg.connect(app.store.url)
+    try:
+        transaction = held.transaction()
+        await transaction.start()
+        await app.on(held).cancel(first.id)  # until this is decided, nothing can be sent
+        ear = await listen(served.port, "/api/events?summary=true")
+        turns = hub.turns
+        await until(lambda: hub.turns > turns + 20)
+        await app.run(operations.enqueue(call(queue="missed")))
+        await transaction.commit()
+    finally:
+        await held.close()
+    (event,) = await ear.events(1, counts=True)
+    assert (event.name, event.data) == ("begin", {})
+    await app.run(operations.enqueue(call(queue="sent")))
+    (event,) = await ear.events(1, counts=True)
+    assert (event.name, event.data["accepted"]) == ("counts", {"sent": 1})
+    later = await listen(served.port, "/api/events?summary=true")
+    (event,) = await later.events(1, counts=True)
+    assert (event.name, event.data) == ("begin", {})
+    ear.close()
+    later.close()
 
 
 @pytest.mark.parametrize("path", ["/api/events", "/api/events?summary=true"])
@@ -309,7 +343,7 @@ async def test_a_stream_ends_when_its_key_is_revoked_or_its_session_is_over(
     page = await listen(served.port, "/api/events", Cookie=cookie)
     await app.run(revoke_key(key.id))  # elsewhere: here it is remembered for a while
     for ear in ears:
-        assert {event.name for event in await ear.rest()} <= {"status", "lists"}
+        assert {event.name for event in await ear.rest()} <= {"status", "lists", "begin"}
         ear.close()
     csrf = {"X-CSRF-Token": signed_in.json()["session"]["csrf"], "Origin": served.url}
     assert (await served.http.delete("/api/session", headers=csrf)).status_code == 200

@@ -12,7 +12,7 @@ from tests.data_directories import temporary_directory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
-TIMEOUT = 30_000  # milliseconds: generous, for a machine that does other things too
+TIMEOUT = 60_000  # milliseconds: generous, for a machine that does other things too
 
 # What a page may not do unnoticed: break the security policy, throw, or talk to another host.
 _WATCH = """

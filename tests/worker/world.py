@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kairos import Job, Kairos
 
-TIMEOUT = 30.0
+TIMEOUT = 60.0
 
 
 async def until(fact: Callable[[], Awaitable[Any] | Any], what: str = "the fact") -> Any:

@@ -189,6 +189,7 @@ class EventHub:
             await self._follow_activity(now)
             await self._follow_alarms(now)
             await self._follow_lists(now)
+            self._begin_pulse()
         due = [
             buffer
             for buffer in list(self._jobs.values())
@@ -317,6 +318,14 @@ class EventHub:
                 pulse.append(event("lists", {"changed": changed}))
                 pulse.notify_readers()
         self._lists = found
+
+    def _begin_pulse(self) -> None:
+        """Send `begin` once every kind of event is followed; readers that come later are sent it first."""
+        pulse = self._pulse
+        if pulse is not None and not pulse.snapshot and self.is_ready:
+            pulse.snapshot = event("begin", {})
+            pulse.append(pulse.snapshot)
+            pulse.notify_readers()
 
     def _has_reached(self, start: int | None) -> bool:
         """Whether the watermark has reached `start`: everything after it is new to the first reader."""

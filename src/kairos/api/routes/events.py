@@ -51,8 +51,9 @@ async def follow_everything(
 ) -> Response:
     """Stream the events of all jobs: `change` at each committed change and `alarm` at each change of an alarm.
 
-    With `summary=true`, `pulse` events count the changes instead. `counts` events, at most four a second, say how many
-    jobs were accepted and picked by queue. With `summary=true`, `lists` names the other lists that changed.
+    With `summary=true`, `begin` says that every change from now on is sent, `pulse` events count the changes, and
+    `lists` names the other lists that changed. `counts` events, at most four a second, say how many jobs were accepted
+    and picked by queue.
 
     Without a cursor the stream begins now. Resume with `Last-Event-ID` or `?cursor=N`; a cursor beyond the last change
     begins now.
