@@ -29,7 +29,7 @@ listen primary
   bind *:{port}
   option httpchk OPTIONS /primary
   http-check expect status 200
-  default-server inter 500ms fastinter 200ms downinter 200ms fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server inter 500ms fastinter 100ms downinter 100ms fall 2 rise 1 on-marked-down shutdown-sessions
 {servers}
 """
 # PgBouncer waits 15 s after a refused login before it tries again, and lets every client wait as long: with HAProxy in
