@@ -144,7 +144,7 @@ async def test_every_kind_of_connection_states_isolation_durability_and_deadline
             assert await settings_of(connection, *STATED) == ["read committed", "on", "5s"]
         async with app.store.connections.unsynced() as connection:
             assert await settings_of(connection, *STATED) == ["read committed", "off", "5s"]
-        for connect in (app.store.connect, app.store.connect_for_step):
+        for connect in (app.store.connect, app.store.take_step_connection):
             connection = await connect()
             isolation, durable, lock = await settings_of(connection, *STATED)
             assert (isolation, durable) == ("read committed", "on") and lock != "1ms"

@@ -122,6 +122,24 @@ async def test_a_transaction_that_gets_no_answer_when_it_is_opened_hands_the_job
     assert "the connection of its transaction was lost" in (await direct.history(job.id))[0].reason
 
 
+async def test_a_connection_that_hangs_since_another_step_used_it_is_replaced(proxy, direct):
+    app = Kairos(proxy.url)
+    declare(app)
+    declare(direct)
+    hung = []
+
+    def once(sql: str) -> bool:
+        return sql.startswith("-- name_session:") and not hung and not hung.append(sql)
+
+    async with app, app.worker(poll=0.1, grace=1, lease=3):
+        await ended(direct, (await direct.action("write").enqueue()).id)
+        proxy.hang_on(once)
+        job = await ended(direct, (await direct.action("write").enqueue()).id)
+    assert hung
+    assert job.output == "done"
+    assert await verbs(direct, job.id) == ["done"]
+
+
 @pytest.mark.parametrize("action", ["write", "write_in_thread"])
 async def test_a_step_whose_transaction_meets_a_read_only_server_is_handed_back(direct, proxy, action):
     """As in the middle of a failover: nothing is wrong with the step, so it is no attempt."""

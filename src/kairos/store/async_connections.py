@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, ref
@@ -20,6 +20,7 @@ from kairos.store.connection_settings import STATEMENT_TIMEOUT, Deadlines
 from kairos.store.driver_errors import UNAVAILABLE, UNREACHABLE, first_cause, unreachable
 from kairos.store.first_answer import first_answer
 from kairos.store.hosts import Hosts
+from kairos.store.step_connections import StepConnection, StepConnections, drop, is_lost
 
 Connection: TypeAlias = asyncpg.Connection
 
@@ -34,20 +35,6 @@ _RELEASE = 2.0
 
 async def _keep_session(_: asyncpg.Connection) -> None:
     """Reset nothing on release: our statements leave no session state."""
-
-
-def _is_lost(connection: asyncpg.Connection) -> bool:
-    """Whether a connection of the pool is closed; the pool takes one that the server closed back by itself."""
-    try:
-        return bool(connection.is_closed())
-    except asyncpg.InterfaceError:
-        return True
-
-
-def drop(connection: asyncpg.Connection) -> None:
-    """Close the socket of a connection; do nothing if it was already released to the pool."""
-    with suppress(asyncpg.InterfaceError):
-        connection.terminate()
 
 
 class AsyncConnections:
@@ -70,6 +57,8 @@ class AsyncConnections:
         self._spare_timer: asyncio.TimerHandle | None = None
         self._spare_used = False
         self._waiting = 0
+        # Behind a pooler there is no session that could be made like new.
+        self.of_steps = StepConnections(self._connect_for_step, reuse=settings.prepare)
 
     @property
     def open_connections(self) -> int:
@@ -109,6 +98,7 @@ class AsyncConnections:
     async def close(self) -> None:
         """Close every connection; drop those whose server does not answer."""
         unsynced, self._unsynced = self._unsynced, None
+        self.of_steps.close()
         await self._release_spare()
         pool, self._pool = self._pool, None
         for each in (unsynced, pool):
@@ -122,6 +112,7 @@ class AsyncConnections:
 
     def terminate(self) -> None:
         """Drop every connection at once."""
+        self.of_steps.close()
         unsynced, self._unsynced = self._unsynced, None
         pool, self._pool = self._pool, None
         for each in (unsynced, pool):
@@ -135,7 +126,7 @@ class AsyncConnections:
         assert self._pool is not None
         pool = self._pool
         connection, self._spare = self._spare, None
-        if connection is not None and _is_lost(connection):
+        if connection is not None and is_lost(connection):
             await self._release(pool, connection)
             connection = None
         if connection is None:
@@ -233,7 +224,8 @@ class AsyncConnections:
             drop(connection)  # not raised: it would replace a cancellation or the first error
 
     async def _expire(self) -> None:
-        """Make the pool replace every open connection."""
+        """Make the pools replace every open connection."""
+        await self.of_steps.expire()
         if self._pool is not None:
             await self._pool.expire_connections()
             await self._release_spare()
@@ -273,9 +265,24 @@ class AsyncConnections:
         stated = {**connection_settings.own_settings(self.deadlines), **(server_settings or {})}
         return await self._connect(url or self.url, stated, command_timeout)
 
-    async def connect_for_step(self) -> asyncpg.Connection:
-        """Open a connection for `ctx.transaction()`."""
-        return await self._connect(self.url, connection_settings.step_settings(self.deadlines))
+    async def take_for_step(self) -> asyncpg.Connection:
+        """Return a connection for `ctx.transaction()`, which `of_steps` is to be given back."""
+        try:
+            connection = await self.of_steps.take()
+        except UNREACHABLE as error:
+            raise unreachable(error) from error
+        if self.settings.require_standby and time.monotonic() - self._inspected > server_checks.TRUSTED:
+            try:
+                await self._inspect(connection)
+            except BaseException:
+                await self.of_steps.discard(connection)
+                raise
+        return connection
+
+    async def _connect_for_step(self, **pool_options: Any) -> StepConnection:
+        stated = connection_settings.step_settings(self.deadlines)
+        connection: StepConnection = await self._open_first(self.url, stated, None, **pool_options)
+        return connection
 
     async def connect_for_migration(self, url: str | None = None) -> asyncpg.Connection:
         return await self._connect(url or self.url, connection_settings.migration_settings(self.deadlines))

@@ -12,7 +12,7 @@ import asyncpg
 
 from kairos.config import Settings
 from kairos.store import connection_settings, migrate, schema_state, server_checks
-from kairos.store.async_connections import AsyncConnections, drop
+from kairos.store.async_connections import AsyncConnections
 from kairos.store.async_connections import Connection as Connection
 from kairos.store.connection_settings import STATEMENT_TIMEOUT
 from kairos.store.driver_errors import (
@@ -28,6 +28,7 @@ from kairos.store.driver_errors import (
 )
 from kairos.store.outbox import AsyncOutbox
 from kairos.store.query import Operation, Outbox, Query, Row, drive, statements
+from kairos.store.step_connections import StepConnections, drop
 
 T = TypeVar("T")
 
@@ -90,9 +91,14 @@ class AsyncStore:
         """Open a connection outside the pool, for Kairos's own statements."""
         return await self.connections.connect(url, command_timeout=self.statement_timeout)
 
-    async def connect_for_step(self) -> asyncpg.Connection:
-        """Open a connection for `ctx.transaction()`, without the planner settings of Kairos's own statements."""
-        return await self.connections.connect_for_step()
+    async def take_step_connection(self) -> asyncpg.Connection:
+        """Return a connection for `ctx.transaction()`, without the planner settings of Kairos's own statements."""
+        return await self.connections.take_for_step()
+
+    @property
+    def step_connections(self) -> StepConnections:
+        """What takes the connection back."""
+        return self.connections.of_steps
 
     def connection(self) -> AbstractAsyncContextManager[asyncpg.Connection]:
         """Acquire a connection of the pool."""

@@ -50,6 +50,12 @@ READ_ONLY: tuple[type[BaseException], ...] = (
     psycopg.errors.ReadOnlySqlTransaction,
 )
 
+# The driver knows tables or types as they were when the connection was opened.
+OUTDATED: tuple[type[BaseException], ...] = (
+    asyncpg.InvalidCachedStatementError,
+    asyncpg.OutdatedSchemaCacheError,
+)
+
 # Another session held a lock for longer than our lock timeout; the statement did nothing.
 LOCKED: tuple[type[BaseException], ...] = (asyncpg.LockNotAvailableError, psycopg.errors.LockNotAvailable)
 

@@ -266,7 +266,7 @@ class Executor:
             if ctx.step_transaction is not None and ctx.step_transaction.is_open:
                 if settlement.error is None and settlement.verb is not Verb.YIELD and not running.lost:
                     return await self._commit_own(settlement, machine, ctx)
-                await ctx.step_transaction.rollback()
+                await ctx.step_transaction.close()
         finally:
             if self.running.get(claim.id) is running:
                 del self.running[claim.id]

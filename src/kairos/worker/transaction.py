@@ -14,8 +14,9 @@ from typing import Any
 from kairos.errors import DatabaseUnavailable, StepError, StepTimeout
 from kairos.store.async_store import AsyncStore, Connection
 from kairos.store.connection_settings import STEP_OPEN_AT_MOST
-from kairos.store.driver_errors import MISUSED, PASSING, READ_ONLY, UNAVAILABLE
+from kairos.store.driver_errors import MISUSED, OUTDATED, PASSING, READ_ONLY, UNAVAILABLE
 from kairos.store.query import Operation, Outbox, Query, drive, drive_sync
+from kairos.store.step_connections import drop, is_lost
 from kairos.store.sync_store import SyncConnection, SyncStore
 from kairos.worker.commit import Answers
 
@@ -123,25 +124,26 @@ class StepTransaction:
             else:
                 async with asyncio.timeout(COMMIT_AT_MOST):
                     rows = await self._commit_async(settle, outbox)
-        except PASSING as error:
-            self._check_time(error)
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, PASSING):
+                self._check_time(error)
             raise
-        finally:
-            await self.rollback()
+        await self.close(committed=bool(rows))
         if rows:
             self._store.outbox.add(outbox.take())
         return rows
 
-    async def rollback(self) -> None:
-        """Discard what was not committed: closing a connection in a transaction rolls it back."""
+    async def close(self, *, committed: bool = False) -> None:
+        """Give the connection back after a commit, or close it, which rolls back what was not committed."""
         if self._deadline is not None:
             self._deadline.cancel()
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            try:
-                await connection.close(timeout=_CLOSE_TIMEOUT)
-            except UNAVAILABLE:
-                connection.terminate()  # it is gone already, or does not answer
+            connections = self._store.step_connections
+            await (connections.give_back if committed else connections.discard)(connection)
+            if self.lost is not None:
+                await connections.expire()
         if self._sync is not None:
             self._sync.close()
             self._sync = None
@@ -178,12 +180,25 @@ class StepTransaction:
                 self._user = None
 
     async def _open(self) -> None:
-        self._connection = await self._store.connect_for_step()
-        self._arm()
-        self._outer = self._connection.transaction(isolation="read_committed")
-        async with asyncio.timeout(self._store.statement_timeout):
-            await self._outer.start()
-            await self._store.on(self._connection, Query("name_session", (self._name,)))
+        while not await self._begin(connection := await self._store.take_step_connection()):
+            await self._store.step_connections.discard(connection)
+
+    async def _begin(self, connection: Connection) -> bool:
+        """Begin the transaction; return False if the connection was lost since another step had used it."""
+        self._connection = connection
+        if self._deadline is None:
+            self._arm()
+        self._outer = connection.transaction(isolation="read_committed")
+        try:
+            async with asyncio.timeout(self._store.statement_timeout):
+                await self._outer.start()
+                await self._store.on(connection, Query("name_session", (self._name,)))
+        except UNAVAILABLE:
+            if self._expired or self._aborted or not connection.was_used:
+                raise
+            self._connection = None
+            return False
+        return True
 
     def _open_sync(self) -> None:
         self._sync = connection = self._sync_store.connect_for_step()
@@ -204,7 +219,7 @@ class StepTransaction:
     def _cut_connection(self) -> None:
         """Cut the connection; a statement that is running on it raises."""
         if self._connection is not None:
-            self._connection.terminate()
+            drop(self._connection)
         if self._sync is not None:
             with suppress(OSError), socket.socket(fileno=os.dup(self._sync.fileno())) as line:
                 line.shutdown(socket.SHUT_RDWR)
@@ -215,12 +230,13 @@ class StepTransaction:
             async with asyncio.timeout(_CLOSE_TIMEOUT):
                 await savepoint.rollback()
         except UNAVAILABLE as error:
-            if isinstance(error, MISUSED) and not connection.is_closed():
+            if isinstance(error, MISUSED) and not is_lost(connection):
                 self._misused = error
-            connection.terminate()
+            drop(connection)
 
     def _note_loss(self, error: BaseException, *, opening: bool = False) -> None:
-        """Record the error if the connection was lost by it, or its server takes no writes.
+        """Record the error if the connection was lost by it, or its server takes no writes, or another step's use is
+        what is wrong with it.
 
         Other errors of the step's own SQL are not recorded; while the transaction is opened, there is none yet.
         """
@@ -229,12 +245,16 @@ class StepTransaction:
         if opening:
             if isinstance(error, (DatabaseUnavailable, *UNAVAILABLE)):
                 self.lost = error
-        elif self._is_closed() or isinstance(error, READ_ONLY):
+        elif self._is_closed() or isinstance(error, READ_ONLY) or self._is_outdated(error):
             self.lost, self.lost_in_use = error, True
+
+    def _is_outdated(self, error: BaseException) -> bool:
+        used = self._connection is not None and self._connection.was_used
+        return used and isinstance(error, OUTDATED)
 
     def _is_closed(self) -> bool:
         if self._connection is not None:
-            return bool(self._connection.is_closed())
+            return is_lost(self._connection)
         return self._sync is None or self._sync.closed
 
     def _check_time(self, error: BaseException) -> None:
@@ -261,7 +281,7 @@ class StepTransaction:
             if rows:
                 await self._outer.commit()
         except MISUSED as error:
-            if self._connection.is_closed() and self._misused is None:
+            if is_lost(self._connection) and self._misused is None:
                 raise
             # Nothing was committed: a task that the step left behind is using the connection.
             raise StepError(f"The step left its transaction in use: {self._misused or error}") from error

@@ -125,7 +125,7 @@ def failpoints(folder: Path) -> Callable[[str], None]:
 def break_transactions(folder: Path) -> None:
     """Failpoints inside the commit of a step's own transaction."""
     hit = failpoints(folder)
-    drive, drive_sync, rollback = transaction.drive, transaction.drive_sync, StepTransaction.rollback
+    drive, drive_sync, close = transaction.drive, transaction.drive_sync, StepTransaction.close
 
     async def driven(*args: Any) -> Any:
         hit("before the outcome")
@@ -139,12 +139,12 @@ def break_transactions(folder: Path) -> None:
         hit("before the commit")
         return rows
 
-    async def rolled_back(self: StepTransaction) -> None:
+    async def closed(self: StepTransaction, *, committed: bool = False) -> None:
         hit("after the commit")
-        await rollback(self)
+        await close(self, committed=committed)
 
     transaction.drive, transaction.drive_sync = driven, driven_sync  # type: ignore[assignment]
-    StepTransaction.rollback = rolled_back  # type: ignore[method-assign]
+    StepTransaction.close = closed  # type: ignore[method-assign]
 
 
 def break_statements(folder: Path) -> None:
