@@ -359,7 +359,7 @@ class Picker(Loop):
         return max(wait, min(self._poll, _SHORT_PAUSE * 2.0 ** min(self._met_none, 10)))
 
     async def _release_unheld(self) -> None:
-        rows = await self._store.run(Query("release_unheld", (self._worker, self._leases.ids)))
+        rows = await self._store.run(Query("release_unstarted", (self._worker, self._leases.ids)))
         self._in_doubt = False
         if rows:
             log.warning("picks whose answer was lost are given back", jobs=len(rows))

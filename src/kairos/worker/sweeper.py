@@ -220,7 +220,7 @@ class Sweeper(Loop):
 
     async def _open_keys_within_rate(self) -> bool:
         """Open the keys that were over their rate limit and may start jobs again."""
-        keys = [row["key"] for row in await self._store.run(Query("keys_within_rate", (_KEYS,)))]
+        keys = [row["key"] for row in await self._store.run(Query("take_keys_within_rate", (_KEYS,)))]
         if keys:
             await self._open(sorted(keys))
             self._freed()

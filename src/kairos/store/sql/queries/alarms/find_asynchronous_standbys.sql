@@ -2,9 +2,9 @@
 -- by its own clock.
 -- Parameters: $1 they have followed for.
 with
-{unawaited_standbys}
+{asynchronous_standbys}
 select 'standby_asynchronous' as kind, 'standbys' as subject, count(*) as count, min(u.backend_start) as since,
   string_agg(u.application_name, ', ' order by u.application_name) as detail
-from unawaited_standbys u
+from asynchronous_standbys u
 where coalesce(u.backend_start <= clock_timestamp() - $1::interval, true)
 having count(*) > 0

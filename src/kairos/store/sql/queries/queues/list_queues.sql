@@ -51,13 +51,13 @@ waiting (queue) as (
   -- The index of these does not have the priority: they are counted at once.
   select h.queue, array[0::smallint] from held h
 ), counted (queue, state, jobs, more) as (
-  {count_line: state=pending; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=<=}
+  {count_runnable_jobs: state=pending; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=<=}
   union all
-  {count_line: state=scheduled; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=>}
+  {count_runnable_jobs: state=scheduled; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=>}
   union all
-  {count_line: state=pending; lines=behind_keys; jobs=g.held; side=<=}
+  {count_runnable_jobs: state=pending; lines=behind_keys; jobs=g.held; side=<=}
   union all
-  {count_line: state=scheduled; lines=behind_keys; jobs=g.held; side=>}
+  {count_runnable_jobs: state=scheduled; lines=behind_keys; jobs=g.held; side=>}
   union all
   select w.queue, 'waiting', n.jobs, n.jobs >= (select s.most from share s)
   from waiting w

@@ -24,7 +24,7 @@ select s.name, s.generation, s.sentence, s.tz, s.overlap, s.catch_up, s.catch_up
       where w.seen_at > kairos.now() - interval '1 minute' and d.declared_at > s.declared_at
         and d.app is not distinct from s.declared_by
         and ((d.app is not null and cardinality(d.schedules) > 0) or
-          {next_version_of_program: actions=w.actions}
+          {declared_by_same_program: actions=w.actions}
         )
     ) as orphaned
 from kairos.schedules s

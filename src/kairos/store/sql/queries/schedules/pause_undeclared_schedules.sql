@@ -7,7 +7,7 @@ update kairos.schedules s set paused_at = kairos.now(), pause_reason = 'no longe
 where s.declared_at is not null and s.declared_by is not distinct from $1::text and s.paused_at is null
   and s.name <> all (coalesce($2::text::text[], '{}'))
   and ($3::text is null or
-    {next_version_of_program: actions=$3::text::text[]}
+    {declared_by_same_program: actions=$3::text::text[]}
   )
   and not exists (
     select from kairos.workers w left join kairos.declarations d on d.worker = w.id

@@ -1,4 +1,4 @@
--- declare_schedules: worker $1 of app $2 declares the schedules $3; drops the rows of workers that left a day ago.
+-- save_declarations: worker $1 of app $2 declares the schedules $3; drops the rows of workers that left a day ago.
 -- Index: declarations_pkey.
 with gone as (
   delete from kairos.declarations d

@@ -1,4 +1,4 @@
--- find_searched_jobs: the ids of at most $4 jobs with the searchable arguments $1 (path:value), below id $3. An argument
+-- find_jobs_by_argument: the ids of at most $4 jobs with the searchable arguments $1 (path:value), below id $3. An argument
 -- is searchable if an action, or action $2, declares it; the path * stands for each searchable argument. `declared` is
 -- false, and no id is returned, if no path of $1 is searchable. If $1 has several *, only the first is looked up. Values
 -- are compared up to the length that is indexed.

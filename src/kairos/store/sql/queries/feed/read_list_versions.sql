@@ -1,4 +1,4 @@
--- read_list_marks: a mark (version) of each list that can change without a history row or the start of a job. The mark
+-- read_list_versions: a mark (version) of each list that can change without a history row or the start of a job. The mark
 -- differs whenever a row was added, changed or removed. The list of workers changes when a heartbeat becomes older than $1,
 -- not with each heartbeat. The list of jobs changes when a job comes due: its mark is the latest due time in at most $2
 -- lines of waiting jobs, in queue $3 or all. The other tables are small; of the audit log only the newest id is read.

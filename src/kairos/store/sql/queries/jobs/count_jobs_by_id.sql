@@ -1,4 +1,4 @@
--- count_found_jobs: how many of the jobs with ids $1 there are in each state.
+-- count_jobs_by_id: how many of the jobs with ids $1 there are in each state.
 -- Index: gen_durable_pkey.
 select kairos.job_state(g.status, g.eligible_at, kairos.now()) as state, count(*) as jobs
 from kairos.gen_durable g

@@ -1,4 +1,4 @@
--- pick_first: runnable -> executing for the one job that a pick of queue $1 would take next, with or without a key, and
+-- pick_poison_job: runnable -> executing for the one job that a pick of queue $1 would take next, with or without a key, and
 -- without reading what may be unreadable of it. Only for a job at which a pick failed: it is set aside or given back,
 -- and not run, so neither the limits of its queue nor the others of its key matter.
 -- Guard: eligible_at <= now < expires_at. Its place of the key is -1, which no running job has.

@@ -1,4 +1,4 @@
--- count_line: how many runnable jobs of each row of `{lines}` (queue, priorities) have an eligible_at {side} now, as
+-- count_runnable_jobs: how many runnable jobs of each row of `{lines}` (queue, priorities) have an eligible_at {side} now, as
 -- {state}: priority after priority, until there are as many as the statement's `share`.
   select l.queue, '{state}', max(l.jobs), max(l.jobs) >= (select s.most from share s)
   from (

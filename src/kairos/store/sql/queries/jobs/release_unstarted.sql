@@ -1,4 +1,4 @@
--- release_unheld: executing -> runnable for jobs leased to a worker that never started them: the answer to its pick
+-- release_unstarted: executing -> runnable for jobs leased to a worker that never started them: the answer to its pick
 -- was lost, or it died first. Never waits for a lock: a job that ends here and whose reply goes to a locked job is
 -- left to the reaper.
 -- Guard: the worker's own name, and not among the jobs $2.

@@ -1,4 +1,4 @@
--- keys_within_rate: takes at most $1 keys that exceeded their rate and may start again, each once. open_keys must
+-- take_keys_within_rate: takes at most $1 keys that exceeded their rate and may start again, each once. open_keys must
 -- follow; find_stuck_keys covers the case that it does not.
 -- Guard: now >= opens_at.
 -- Index: key_rates_opens.
