@@ -1,5 +1,5 @@
--- count_runnable_jobs: how many runnable jobs of each row of `{lines}` (queue, priorities) have an eligible_at {side} now, as
--- {state}: priority after priority, until there are as many as the statement's `share`.
+-- count_runnable_jobs: counts as {state} the runnable jobs of each row of `{lines}` (queue, priorities) with an
+-- eligible_at {side} now: priority by priority, until it reaches the statement's `share`.
   select l.queue, '{state}', max(l.jobs), max(l.jobs) >= (select s.most from share s)
   from (
     with recursive so_far (queue, priorities, next, jobs) as (

@@ -1,5 +1,5 @@
--- walk_by_status: the ids of the jobs whose {column} is {value}, status by status, newest first, if the statement's `path` is
--- {path}. The statement defines `wanted`, `range` and `share`.
+-- walk_by_status: the ids of the jobs whose {column} is {value}, status by status, newest first, if the statement's
+-- `path` is {path}. The statement defines `wanted`, `range` and `share`.
   select each.* from wanted w
   cross join lateral (
     select w.status::text, g.id from kairos.gen_durable g

@@ -1,7 +1,8 @@
--- read_list_versions: a mark (version) of each list that can change without a history row or the start of a job. The mark
--- differs whenever a row was added, changed or removed. The list of workers changes when a heartbeat becomes older than $1,
--- not with each heartbeat. The list of jobs changes when a job comes due: its mark is the latest due time in at most $2
--- lines of waiting jobs, in queue $3 or all. The other tables are small; of the audit log only the newest id is read.
+-- read_list_versions: a version of each list that can change without a history row or the start of a job. It differs
+-- whenever a row was added, changed or removed. The version of the list of workers changes when a heartbeat becomes
+-- older than $1, not with each heartbeat. That of the list of jobs is the latest due time that has passed: it is looked
+-- up for at most $2 pairs of queue and priority, of queue $3 or of all. The other tables are small; of the audit log
+-- only the newest id is read.
 -- Index: gen_durable_pick, gen_durable_queue_held.
 with recursive
 {waiting_lines: queue=$3; after=''}

@@ -1,7 +1,7 @@
--- find_jobs_by_argument: the ids of at most $4 jobs with the searchable arguments $1 (path:value), below id $3. An argument
--- is searchable if an action, or action $2, declares it; the path * stands for each searchable argument. `declared` is
--- false, and no id is returned, if no path of $1 is searchable. If $1 has several *, only the first is looked up. Values
--- are compared up to the length that is indexed.
+-- find_jobs_by_argument: the ids of at most $4 jobs with the searchable arguments $1 (path:value), below id $3. An
+-- argument is searchable if an action declares it, or, where $2 is given, action $2; the path * stands for each
+-- searchable argument. If no path of $1 is searchable, `declared` is false and no id is returned. If $1 has several *,
+-- only the first is looked up. Values are compared up to the length that is indexed.
 -- Index: gen_durable_search.
 with asked as materialized (
   select split_part(i.entry, ':', 1) as path, left(substr(i.entry, strpos(i.entry, ':') + 1), 200) as value

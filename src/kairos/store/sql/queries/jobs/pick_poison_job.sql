@@ -1,7 +1,7 @@
--- pick_poison_job: runnable -> executing for the one job that a pick of queue $1 would take next, with or without a key, and
--- without reading what may be unreadable of it. Only for a job at which a pick failed: it is set aside or given back,
--- and not run, so neither the limits of its queue nor the others of its key matter.
--- Guard: eligible_at <= now < expires_at. Its place of the key is -1, which no running job has.
+-- pick_poison_job: runnable -> executing for the one job that a pick of queue $1 would take next, with or without a
+-- key. Does not read those of its columns that may be unreadable. Only for a job at which a pick failed: it is set
+-- aside or released, and never run, so neither the limits of its queue nor the other jobs of its key matter.
+-- Guard: eligible_at <= now < expires_at. Its key_slot is -1, which no running job has.
 -- Index: gen_durable_pick.
 with recursive priorities as (
   (select g.priority from kairos.gen_durable g

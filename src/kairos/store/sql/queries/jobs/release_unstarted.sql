@@ -1,7 +1,7 @@
--- release_unstarted: executing -> runnable for jobs leased to a worker that never started them: the answer to its pick
--- was lost, or it died first. Never waits for a lock: a job that ends here and whose reply goes to a locked job is
--- left to the reaper.
--- Guard: the worker's own name, and not among the jobs $2.
+-- release_unstarted: executing -> runnable for jobs leased to a worker that never started them: the result of its pick
+-- was lost, or it died first. Never waits for a lock: a job that ends here and whose reply goes to a locked job is left
+-- to the reaper.
+-- Guard: leased to this worker, and not among the jobs $2.
 -- Index: gen_durable_lease.
 with due as materialized (
   select g.id, case when g.cancel_requested_at is not null then g.reply_to end as reply_to

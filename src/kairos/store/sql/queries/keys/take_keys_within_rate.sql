@@ -1,5 +1,5 @@
--- take_keys_within_rate: takes at most $1 keys that exceeded their rate and may start again, each once. open_keys must
--- follow; find_stuck_keys covers the case that it does not.
+-- take_keys_within_rate: returns at most $1 keys that had exceeded their rate and may start again, and clears their
+-- opens_at, so that each is returned once. open_keys must follow; if it does not, find_stuck_keys finds the keys.
 -- Guard: now >= opens_at.
 -- Index: key_rates_opens.
 with paid as materialized (

@@ -1,4 +1,5 @@
--- save_declarations: worker $1 of app $2 declares the schedules $3; drops the rows of workers that left a day ago.
+-- save_declarations: records that worker $1 of app $2 declares the schedules $3; deletes the rows, older than a day, of
+-- workers that left.
 -- Index: declarations_pkey.
 with gone as (
   delete from kairos.declarations d
