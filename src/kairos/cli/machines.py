@@ -70,7 +70,7 @@ def _registered(kairos: SyncKairos, diagram: str | None, as_json: bool) -> None:
         if as_json:
             output.document(newest.diagram)
         else:
-            sys.stdout.write(render.mermaid(render.of_json(newest.diagram)))
+            sys.stdout.write(render.mermaid(render.from_json(newest.diagram)))
         return
     found = kairos.run(operations.machines())
     if as_json:
