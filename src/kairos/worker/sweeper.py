@@ -11,7 +11,7 @@ from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
 from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
 from kairos.store.query import Query, Row
-from kairos.worker.blockers import end_frozen, find_blockers, log_ended
+from kairos.worker.blocking_sessions import end_frozen, find_blockers, log_ended
 from kairos.worker.commit import open_keys
 from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.loop import Loop
