@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from bench.database import HISTORY, Database, Databases
-from bench.machines import QUEUE
-from bench.size import Figures
+from bench.run_size import Figures
+from bench.worker_actions import QUEUE
 from kairos import Kairos
 from kairos.operations.find_jobs import list_jobs
 from kairos.operations.stats import stats

@@ -1,4 +1,4 @@
-"""Enqueue and pick-up, with any backlog: a process that sends, and for the pick-up a worker that receives."""
+"""Rates of enqueues and latencies of pick-ups, with any backlog; a process of its own enqueues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intent: how long a phrase takes to read, its next ticks to find, and a minute full of schedules to fire."""
+"""How long it takes to read a phrase, to find its next ticks, and to fire many schedules that are due at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psycopg
 
 from bench.database import Databases
 from bench.drains import kairos_workers
-from bench.machines import QUEUE
+from bench.worker_actions import QUEUE
 from kairos.schedule import when
 
 PHRASES = (

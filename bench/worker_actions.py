@@ -1,4 +1,4 @@
-"""What the benchmark's workers run."""
+"""The actions that the benchmark's workers run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker costs besides time: memory, and statements as the server itself counts them."""
+"""What a worker costs besides time: memory, and statements as Postgres counts them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from bench.database import Database, Databases
 from bench.drains import WARM_UP, kairos_workers, wait_for
-from bench.machines import QUEUE
 from bench.processes import children, rss
+from bench.worker_actions import QUEUE
 
 _SLEEPERS = """
 insert into kairos.gen_durable (fsm, step, state, queue, eligible_at, inserted_at, updated_at)

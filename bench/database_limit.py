@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from bench import floor
 from bench.database import Databases
-from bench.machines import QUEUE
+from bench.worker_actions import QUEUE
 from kairos.embedded import find_binaries
 from kairos.fsm.lifecycle import Status, Verb
 from kairos.machine.call import Call, Options

@@ -1,4 +1,4 @@
-"""How large a run is, and how its figures are put together."""
+"""How large a run is, and how the figures of its rounds are combined."""
 
 from __future__ import annotations
 

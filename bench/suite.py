@@ -1,17 +1,16 @@
-"""What is measured, and in which turns."""
+"""What is measured, and in which order the programs take turns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import median
 
-from bench import cost as costs
-from bench import drains, intent, limit, measures, service, streams
+from bench import database_limit, drains, enqueue_and_pickup, schedule_texts, service, streams, worker_cost
 from bench.backlog import backlog
+from bench.buffers_by_size import rows
 from bench.database import Databases
 from bench.peer import Peer
-from bench.rows import rows
-from bench.size import Figures, Size, in_turns, percentile, summary
+from bench.run_size import Figures, Size, in_turns, percentile, summary
 
 __all__ = ["PARTS", "WITH_PEERS"]
 
@@ -24,18 +23,22 @@ def enqueue(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     for kind in ("one", "bulk"):
         turns = in_turns(
             size.enqueue_rounds,
-            kairos=lambda kind=kind: measures.enqueue(databases, measures.KAIROS, kind, size.seconds),
-            floor=lambda kind=kind: measures.enqueue(databases, measures.FLOOR, kind, size.seconds),
+            kairos=lambda kind=kind: enqueue_and_pickup.enqueue(
+                databases, enqueue_and_pickup.KAIROS, kind, size.seconds
+            ),
+            floor=lambda kind=kind: enqueue_and_pickup.enqueue(
+                databases, enqueue_and_pickup.FLOOR, kind, size.seconds
+            ),
             **{
                 peer.name: lambda peer=peer, kind=kind: peer.tried(peer.enqueue, kind, size.seconds)
                 for peer in peers
             },
         )
         figures[kind] = summary(turns)
-        if limit.pgbench():
+        if database_limit.pgbench():
             batch, transactions = (1, 500) if kind == "one" else (1_000, 20)
             figures[kind]["limit"] = median(
-                limit.enqueue(databases, batch, 1, transactions) for _ in range(size.enqueue_rounds)
+                database_limit.enqueue(databases, batch, 1, transactions) for _ in range(size.enqueue_rounds)
             )
     return figures
 
@@ -59,11 +62,13 @@ def drain(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
             )
             for field in _PER_DRAIN
         }
-        if limit.pgbench():
+        if database_limit.pgbench():
             rates = in_turns(
                 size.rounds,
-                limit=lambda n=processes: limit.drain(databases, size.jobs, n, limit.bare()),
-                own=lambda n=processes: limit.drain(databases, size.jobs, n, limit.own()),
+                limit=lambda n=processes: database_limit.drain(
+                    databases, size.jobs, n, database_limit.bare()
+                ),
+                own=lambda n=processes: database_limit.drain(databases, size.jobs, n, database_limit.own()),
             )
             each["rate"] |= {"limit": median(rates["limit"]), "own statements": median(rates["own"])}
         else:
@@ -78,8 +83,12 @@ def latency(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     for name, count, rate in (("idle", size.idle_jobs, 15), ("200 jobs/s", size.steady_jobs, 200)):
         turns = in_turns(
             size.rounds,
-            kairos=lambda c=count, r=rate: measures.latency(databases, measures.KAIROS, c // size.rounds, r),
-            floor=lambda c=count, r=rate: measures.latency(databases, measures.FLOOR, c // size.rounds, r),
+            kairos=lambda c=count, r=rate: enqueue_and_pickup.latency(
+                databases, enqueue_and_pickup.KAIROS, c // size.rounds, r
+            ),
+            floor=lambda c=count, r=rate: enqueue_and_pickup.latency(
+                databases, enqueue_and_pickup.FLOOR, c // size.rounds, r
+            ),
         )
         for share in (0.5, 0.99):
             at = {
@@ -98,8 +107,8 @@ def steps(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
 def cost(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     """Memory, and statements as the server counts them."""
     return {
-        "memory MB": costs.memory(databases, size.sleeping),
-        "statements": costs.statements(databases, size.jobs // 2, size.quiet),
+        "memory MB": worker_cost.memory(databases, size.sleeping),
+        "statements": worker_cost.statements(databases, size.jobs // 2, size.quiet),
     }
 
 
@@ -122,7 +131,7 @@ def http(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
 
 def schedules(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
     """Reading intent, and many schedules due at one instant."""
-    return {"reading": intent.reading(50), "firing": intent.firing(databases, size.schedules)}
+    return {"reading": schedule_texts.reading(50), "firing": schedule_texts.firing(databases, size.schedules)}
 
 
 # What `--peers` measures unless parts are named.

@@ -1,11 +1,11 @@
-"""The buffers of statements by the size of the table, in the page of the benchmark: a table and a plot."""
+"""Write a table and a plot of buffers by table size into the page of the benchmark."""
 
 from __future__ import annotations
 
 from html import escape
 
 from bench.comparison import IMAGES, PAGE, replace_between
-from bench.size import Figures
+from bench.run_size import Figures
 
 BEGIN, END = "<!-- rows: begin -->", "<!-- rows: end -->"
 _COLOURS = ("#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#475569")
