@@ -3,8 +3,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useEffect, useMemo, useRef, useState } from "react";
 import type { Pulse, StartCounts } from "./documents";
-import { readAgain, streamIsOpen } from "./fresh";
-import { keys, LISTED, MOVED, PLOTTED } from "./keys";
+import { keys, LISTED, MOVED, PLOTTED } from "./query-keys";
+import { readAgain, streamIsOpen } from "./refetch";
 import { useSession } from "./session";
 import { follow, type StreamState } from "./stream";
 

@@ -1,6 +1,6 @@
 import { QueryClient, QueryObserver } from "@tanstack/react-query";
 import { expect, test } from "vitest";
-import { readAgain } from "@/lib/fresh";
+import { readAgain } from "@/lib/refetch";
 
 test("an answer that was being read when something changed is read once more", async () => {
   const client = new QueryClient();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { draftOf, fieldsOf, jsonOf, readForm } from "@/lib/form";
+import { draftOf, fieldsOf, jsonOf, readForm } from "@/lib/arguments-form";
 
 const GREET = {
   properties: {
