@@ -26,7 +26,7 @@ CHILDREN = 3
 MARK = "CHAOS_FOLDER"
 OLD, NEW = 1, 2  # releases of the app; only the new one has version 2 of `trek`
 QUEUES: dict[str, int | None] = {"default": None, "limited": None}
-_RETRY = Backoff(attempts=100, base=0.05, cap=0.2)
+RETRY = Backoff(attempts=100, base=0.05, cap=0.2)
 
 
 def build(
@@ -48,7 +48,7 @@ def build(
         dice = random.Random(f"{ctx.id} {ctx.step} {ctx.state.get('n')}")
         await asyncio.sleep(dice.uniform(0.4, 0.9) if dice.random() < slow else dice.uniform(0, 0.01))
 
-    @app.machine("walk", retry=_RETRY)
+    @app.machine("walk", retry=RETRY)
     class Walk:
         """Steps 0, 1, 2 …; every second one inserts a row in its own transaction."""
 
@@ -64,7 +64,7 @@ def build(
             journal.step("end", ctx, n=n)
             return Done(n) if n == STEPS - 1 else Next("work", {**ctx.state, "n": n + 1})
 
-    @app.machine("inbox", retry=_RETRY)
+    @app.machine("inbox", retry=RETRY)
     class Inbox:
         """Awaits `wanted` signals, and ends with their numbers."""
 
@@ -84,7 +84,7 @@ def build(
         await asyncio.sleep(0.005)
         return number
 
-    @app.machine("family", retry=_RETRY)
+    @app.machine("family", retry=RETRY)
     class Family:
         @step(initial=True, to=["gather"])
         async def scatter(self, ctx: Context) -> Any:
@@ -106,13 +106,13 @@ def build(
         journal.write("dies")
         os.kill(os.getpid(), signal.SIGKILL)
 
-    @app.job(retry=_RETRY)
+    @app.job(retry=RETRY)
     async def tick(ctx: Context) -> None:
         await asyncio.sleep(0.001)
 
     for version in range(1, release + 1):
 
-        @app.machine("trek", version=version, retry=_RETRY)
+        @app.machine("trek", version=version, retry=RETRY)
         class Trek:
             """An action with a version for each release: a job ends on the version it was enqueued with."""
 
@@ -133,16 +133,19 @@ def work(
     release: int,
     mutant: str | None,
     connecting: dict[str, Any],
+    declare: Callable[[Kairos], None] = lambda app: None,
 ) -> None:
-    """Run a worker until SIGTERM."""
+    """Run a worker until SIGTERM, with the machines of `build` and those of `declare`."""
 
     async def serve(stop: Stop, stack: AsyncExitStack, journal: Journal) -> None:
         failpoints = Failpoints(folder, journal)
         failpoints.install()
-        app = await stack.enter_async_context(build(url, journal, failpoints.hit, release, **connecting))
+        app = build(url, journal, failpoints.hit, release, **connecting)
+        declare(app)
+        await stack.enter_async_context(app)
         if mutant is not None:
             app.store.sql = MUTANTS[mutant].apply(dict(app.store.sql))
-        worker = await stack.enter_async_context(app.worker(queues=QUEUES, **settings))
+        worker = await stack.enter_async_context(app.worker(**{"queues": QUEUES, **settings}))
         journal.write("ready", worker=worker.name, release=release)
         await stop.wait()
 

@@ -14,14 +14,17 @@ from kairos.embedded.account import choose_account
 PROXY, POOLER = 5000, 6432
 # A pooler in transaction mode takes no settings of a connection: they are the role's.
 ROLE = ("default_transaction_isolation = 'read committed'", "synchronous_commit = on", "jit = off")
-# HAProxy asks each node twice a second whether it is the primary. `shutdown-sessions` closes the connections to a node
-# that no longer is: without it a connection to a partitioned node stays open for as long as its client waits.
+# HAProxy asks each node five times a second whether it is the primary. `shutdown-sessions` closes the connections to a
+# node that no longer is: without it a connection to a partitioned node stays open for as long as its client waits. By
+# default HAProxy waits a second after a refused connection, and then tries the same node again; with `retries 0` the
+# client learns of it at once.
 _PROXY = """
 global
   maxconn 500
 defaults
   mode tcp
   timeout connect 1s
+  retries 0
   timeout check 500ms
   timeout client 1h
   timeout server 1h
@@ -29,7 +32,7 @@ listen primary
   bind *:{port}
   option httpchk OPTIONS /primary
   http-check expect status 200
-  default-server inter 500ms fastinter 200ms downinter 200ms fall 2 rise 1 on-marked-down shutdown-sessions
+  default-server inter 200ms fastinter 100ms downinter 100ms fall 2 rise 1 on-marked-down shutdown-sessions
 {servers}
 """
 # PgBouncer waits 15 s after a refused login before it tries again, and lets every client wait as long: with HAProxy in
@@ -47,7 +50,7 @@ default_pool_size = 40
 ignore_startup_parameters = extra_float_digits
 server_tls_sslmode = disable
 server_login_retry = 0.2
-server_connect_timeout = 2
+server_connect_timeout = 1
 server_check_delay = 0
 """
 

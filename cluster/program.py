@@ -1,7 +1,8 @@
 """The processes of Kairos: `python -m cluster.program <role> <JSON>` is a worker, the service or a client.
 
-A worker and the service are those of `chaos/program.py`. A client enqueues jobs at a steady rate and records which were
-acknowledged; it pauses while the file `pause` is in the folder.
+A worker and the service are those of `chaos/program.py`. Each worker also serves a queue of its own, in which one job
+commits a step again and again, so that every pause of the worker is seen. A client enqueues jobs at a steady rate and
+records which were acknowledged; it pauses while the file `pause` is in the folder.
 """
 
 from __future__ import annotations
@@ -21,22 +22,37 @@ from typing import Any
 from chaos import program
 from chaos.journal import Journal
 
-from kairos import KairosError
+from kairos import Context, Done, Kairos, KairosError, Next, SyncKairos, step
 from kairos.remote import KairosClient
 
 KEYS = (*(None for _ in range(16)), *(f"key-{n}" for n in range(8)))
 PAUSE = "pause"
+_BEAT = 0.05  # seconds between two steps of `heartbeat`
 _MOST_WAITING = 200  # requests of one client that wait for their answers
 
 Ask = Callable[[dict[str, Any], dict[str, Any]], Awaitable[Any]]
 
 
-def work(folder: str, url: str, connecting: dict[str, Any]) -> None:
-    """A worker with the default settings, but for how many steps it runs at once."""
+def declare_heartbeat(app: Kairos | SyncKairos) -> None:
+    @app.machine("heartbeat", retry=program.RETRY)
+    class Heartbeat:
+        """Counts its steps until the clients pause."""
+
+        @step
+        async def work(self, ctx: Context) -> Any:
+            await asyncio.sleep(_BEAT)
+            if (Path(os.environ[program.MARK]) / PAUSE).exists():
+                return Done()
+            return Next("work", {"n": ctx.state["n"] + 1})
+
+
+def work(folder: str, url: str, connecting: dict[str, Any], queue: str) -> None:
+    """A worker with the default settings, but for its queues and how many steps it runs at once."""
     if "FAKETIME" in os.environ:
         # libfaketime shifts the end of a sleep too, although it is configured to leave the monotonic clock alone.
         time.sleep = lambda seconds: threading.Event().wait(seconds)  # type: ignore[assignment]
-    program.work(url, Path(folder), {"concurrency": 8}, program.NEW, None, connecting)
+    settings = {"concurrency": 8, "queues": {**program.QUEUES, queue: None}}
+    program.work(url, Path(folder), settings, program.NEW, None, connecting, declare_heartbeat)
 
 
 def serve(folder: str, url: str, connecting: dict[str, Any], port: int) -> None:

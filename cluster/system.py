@@ -28,7 +28,7 @@ from cluster.database import Database
 from cluster.front import Front
 from cluster.hosts import Host, Network
 from cluster.probe import Probe
-from cluster.program import PAUSE
+from cluster.program import PAUSE, declare_heartbeat
 from cluster.requirements import faketime
 from kairos import SyncKairos
 
@@ -50,6 +50,7 @@ class System:
         self.folder.chmod(0o755)
         self._rate = rate
         self._keep = keep
+        self._heartbeats = 0
         self.network = Network(self.folder)
         self.operator = self.network.add("operator")
         self.database = Database(self.network, self.operator, etcds=etcds, synchronous=synchronous)
@@ -113,7 +114,12 @@ class System:
                 "FAKETIME": f"{ahead:+d}",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             }
-        arguments = {"folder": str(self.folder), "url": url, "connecting": self._connecting(way)}
+        arguments = {
+            "folder": str(self.folder),
+            "url": url,
+            "connecting": self._connecting(way),
+            "queue": way,
+        }
         pid = self._run(self.worker_hosts[way], "work", env=env, **arguments).pid
         self.workers[way].append(pid)
         if wait:
@@ -157,7 +163,28 @@ class System:
 
     def go_on(self) -> None:
         (self.folder / PAUSE).unlink(missing_ok=True)
+        for way in WAYS:
+            self._enqueue_heartbeat(way)
         self.wait_for_work()
+
+    def _enqueue_heartbeat(self, way: str) -> None:
+        self._heartbeats += 1
+        token = f"heartbeat-{self._heartbeats}"
+
+        def enqueue() -> int:
+            with SyncKairos(self.database.hosts_url) as app:
+                declare_heartbeat(app)
+                return app.action("heartbeat").options(queue=way, tags=[token]).enqueue(n=0).id
+
+        self.journal.write("ask", token=token)
+        self.journal.write(
+            "ack",
+            job=self.operator.call(enqueue),
+            token=token,
+            action="heartbeat",
+            key=None,
+            client="operator",
+        )
 
     def record(self, *, drained: bool) -> Record:
         """Return the record for the checker, with the times of the machine's clock: those of processes may differ."""

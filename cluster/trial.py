@@ -25,7 +25,7 @@ class Result:
 
     title: str
     cluster: float  # of the probe, which knows nothing of Kairos
-    work: dict[str, float] = field(default_factory=dict)  # commits of a worker, by its way
+    work: dict[str, float] = field(default_factory=dict)  # commits of a worker's own job, by its way
     accept: dict[str, float] = field(default_factory=dict)  # acknowledged jobs of a client, by its way
     accepted: int = 0
     violations: list[str] = field(default_factory=list)
@@ -68,7 +68,9 @@ class Trials:
         offset = time.time() - time.monotonic()
         for way in WAYS:
             names = {name for name, pid in record.names.items() if pid in system.workers[way]}
-            finished = [row["wall"] - offset for row in commits(record) if row["old_holder"] in names]
+            finished = [
+                row["wall"] - offset for row in commits(record, "heartbeat") if row["old_holder"] in names
+            ]
             result.work[way] = pause(finished, began, over)
             acknowledged = [event["t"] for event in record.events("ack") if event["client"] == way]
             result.accept[way] = pause(acknowledged, began, over)

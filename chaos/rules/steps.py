@@ -11,10 +11,10 @@ from chaos.record import Record, Row
 SLACK = 0.005
 
 
-def commits(record: Record) -> Iterator[Row]:
-    """Return the changes that committed a step of `walk`: its number rose, or the job ended."""
+def commits(record: Record, action: str = "walk") -> Iterator[Row]:
+    """Return the changes that committed a step of a machine that counts them: its number rose, or the job ended."""
     for row in record.audit:
-        ran = row["action"] == "walk" and row["old"] == "executing"
+        ran = row["action"] == action and row["old"] == "executing"
         if ran and (row["new_n"] > row["old_n"] or row["new"] == "done"):
             yield row
 

@@ -143,9 +143,10 @@ async def test_a_step_whose_transaction_meets_a_read_only_server_is_handed_back(
         await ended(direct, (await direct.action("nothing").enqueue()).id)
         (row,) = await fetch(direct, "select current_database() as name")
         job = await direct.action(action).options(delay=1).enqueue()
-        await fetch(direct, f"alter database {row['name']} set default_transaction_read_only = on")
-        await until(lambda: refused)
-        await fetch(direct, f"alter database {row['name']} reset default_transaction_read_only")
+        async with direct.store.connection() as writable:  # one that is opened meanwhile is read-only
+            await writable.execute(f"alter database {row['name']} set default_transaction_read_only = on")
+            await until(lambda: refused)
+            await writable.execute(f"alter database {row['name']} reset default_transaction_read_only")
         proxy.cut()  # whatever was connected meanwhile stays read-only
         job = await ended(direct, job.id)
     assert (job.state, job.output, job.attempt) == ("success", "done", 0)

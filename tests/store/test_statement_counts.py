@@ -72,6 +72,7 @@ async def test_each_verb_of_a_client_costs_what_it_should(app: Kairos, sent: lis
         ),
         "get": (lambda: app.get(job.id), ["read_jobs"]),
         "list": (lambda: app.jobs(limit=5), ["list_jobs"]),
+        "list of the pending": (lambda: app.jobs(state="pending", limit=1), ["list_jobs"]),
         "signal to a busy job": (lambda: app.signal("u", "note"), ["deliver_signal"]),
         "signal that wakes": (lambda: app.signal(waiting.id, "paid"), ["deliver_signal", "read_jobs"]),
         "run now": (lambda: app.run_now(job.id), ["run_jobs_now", "read_jobs"]),

@@ -12,7 +12,7 @@ from kairos.logger import Logger
 log = Logger("kairos.worker")
 
 # Seconds within which some loop tries again, however long the others wait.
-_SOONEST, _SOON = 0.2, 1.0
+_SOONEST, _SOON = 0.1, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class _Away:
 class Outage:
     """The loops of a worker that cannot reach the database now.
 
-    Each loop backs off, so that a restarted Postgres is not overrun. But at least once a second one of them retries,
+    Each loop backs off, so that a restarted Postgres is not overrun. But at least twice a second one of them retries,
     and the first to succeed wakes the others.
     """
 
@@ -39,7 +39,7 @@ class Outage:
     def failed(
         self, loop: str, error: BaseException, retry_in: float, wake: Callable[[], None] = lambda: None
     ) -> float:
-        """Note that a loop failed; return the seconds until its retry: at most 1, unless another loop retries by then.
+        """Note that a loop failed; return the seconds until its retry: at most 0.5, unless another retries by then.
 
         The first loop logs a warning, the others log at debug level.
         """

@@ -1,8 +1,8 @@
--- walk_by_status: the ids of the jobs whose {column} is {value}, status by status, newest first, if the statement's
--- `path` is {path}. The statement defines `wanted`, `range` and `share`.
+-- walk_by_status: the ids and ctids of the jobs whose {column} is {value}, status by status, newest first, if the
+-- statement's `path` is {path}. The statement defines `wanted`, `range` and `share`.
   select each.* from wanted w
   cross join lateral (
-    select w.status::text, g.id from kairos.gen_durable g
+    select w.status::text, g.id, g.ctid from kairos.gen_durable g
     where g.{column} is not null
       and (g.{column}, g.status, g.id) < ({value}, w.status, (select below from range))
       and (g.{column}, g.status, g.id) >= ({value}, w.status, (select first from range))

@@ -11,7 +11,7 @@
 -- error.
 -- Index: gen_durable_pkey, and that of the filter.
 with recursive range as materialized (
-  -- A margin for transactions that committed late. Every row in it is examined, so it is small.
+  -- A margin for transactions that inserted their jobs late. Every row in it is examined, so it is small.
   select coalesce(least($1::bigint, kairos.id_at($15::timestamptz + interval '5 seconds')), 9223372036854775807) as below,
          coalesce(kairos.id_at($14::timestamptz - interval '5 seconds'), 0) as first
 ), path as materialized (
@@ -44,10 +44,11 @@ kinds as materialized (
     when 'all' then 1 when 'ids' then 1 when 'error' then 1 else (select count(*) from wanted) end))::int as most
   from path p
 ), walk as materialized (
-  (select 'ids' as line, u.id from unnest($2::bigint[]) as u (id), range r
+  (select 'ids' as line, u.id, (select g.ctid from kairos.gen_durable g where g.id = u.id) as place
+   from unnest($2::bigint[]) as u (id), range r
    where u.id < r.below and u.id >= r.first order by u.id desc limit $3::int)
   union all
-  (select 'error', g.id from kairos.gen_durable g
+  (select 'error', g.id, g.ctid from kairos.gen_durable g
    where (select p.name from path p) = 'error' and g.error_group is not null
      and (g.error_group, g.id) < ($18::text, (select below from range))
      and (g.error_group, g.id) >= ($18::text, (select first from range))
@@ -63,7 +64,7 @@ kinds as materialized (
   union all
   select each.* from kinds k
   cross join lateral (
-    select k.queue || chr(31) || k.fsm || chr(31) || k.status, g.id from kairos.gen_durable g
+    select k.queue || chr(31) || k.fsm || chr(31) || k.status, g.id, g.ctid from kairos.gen_durable g
     where g.status <> 'executing'
       and (g.queue, g.fsm, g.status, g.id) <= (k.queue, k.fsm, k.status, k.id)
       and (g.queue, g.fsm, g.status, g.id)
@@ -71,9 +72,9 @@ kinds as materialized (
     order by g.queue desc, g.fsm desc, g.status desc, g.id desc limit (select most from share)
   ) each
   union all
-  (select 'executing', e.id from (
+  (select 'executing', e.id, e.place from (
      -- First all running jobs, then the newest of them: otherwise a plan might search all jobs for them.
-     select g.id from kairos.gen_durable g
+     select g.id, g.ctid as place from kairos.gen_durable g
      where g.status = 'executing' and (select p.name from path p) = 'kinds'
        and exists (select from wanted w where w.status = 'executing')
        and ($8::text is null or g.fsm = $8::text) and ($9::text is null or g.queue = $9::text)
@@ -82,7 +83,7 @@ kinds as materialized (
    where e.id < (select below from range) and e.id >= (select first from range)
    order by e.id desc limit (select most from share))
   union all
-  (select 'all', g.id from kairos.gen_durable g
+  (select 'all', g.id, g.ctid from kairos.gen_durable g
    where (select p.name from path p) = 'all' and g.id < (select below from range) and g.id >= (select first from range)
    order by g.id desc limit (select most from share))
 ), ended as materialized (
@@ -90,12 +91,12 @@ kinds as materialized (
   from (select min(w.id) as oldest, count(*) as n from walk w group by w.line) l
   where l.n >= (select most from share)
 ), newest as materialized (
-  select w.id from walk w where w.id >= coalesce((select e.walked from ended e), 0) order by w.id desc
+  select w.id, w.place from walk w where w.id >= coalesce((select e.walked from ended e), 0) order by w.id desc
 ), passing as materialized (
   select n.id from newest n
   cross join lateral (
     select from kairos.gen_durable g
-    where g.id = n.id
+    where g.ctid = n.place
       and ($7::text[] is null or kairos.job_state(g.status, g.eligible_at, kairos.now()) = any ($7::text[]))
       and ($8::text is null or g.fsm = $8::text)
       and ($9::text is null or g.queue = $9::text)
