@@ -9,9 +9,15 @@
 It starts a Postgres of its own in a temporary folder, with fsync and synchronous_commit on, and real worker
 processes. Nothing here is a test: no figure makes anything fail. docs/operate/benchmark.md says how to read it.
 
-    plan.py       what is measured, and in which turns        size.py       how large a run is
-    drains.py     jobs drained by warm workers                 measures.py   enqueue and pick-up
-    backlog.py    all of it beside a backlog                   cost.py       memory and statements
-    intent.py     phrases, and a minute full of schedules      limit.py      the same statements by pgbench
-    floor.py      the least a program must do                  peer.py       other projects (programs in peers/)
+    suite.py               what is measured, and in which order
+    run_size.py            how large a run is
+    drains.py              jobs that running workers drain from a queue
+    enqueue_and_pickup.py  how fast jobs are enqueued, and how soon they are picked up
+    backlog.py             the same measurements with a backlog beside them
+    worker_cost.py         memory and statements of a worker
+    schedule_texts.py      reading phrases, and a minute in which many schedules fire
+    database_limit.py      the same statements sent by pgbench
+    floor.py               the least work that a queue with history must do
+    buffers_by_size.py     what statements read as the table grows
+    peer.py                other projects (programs in peers/)
 """

@@ -13,15 +13,15 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from bench.buffers_page import write_growth
 from bench.comparison import print_comparison, write_comparison
 from bench.database import Databases
-from bench.growth_page import write_growth
 from bench.peer import KNOWN, Peer
-from bench.plan import PARTS, WITH_PEERS
 from bench.processes import flush_ms
 from bench.progress import part as say
 from bench.report import print_report
-from bench.size import BESIDE_PEERS, FULL, QUICK, Figures
+from bench.run_size import BESIDE_PEERS, FULL, QUICK, Figures
+from bench.suite import PARTS, WITH_PEERS
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""All of it again beside work that is not due, finished, or waits behind a key: the ratio of with to without."""
+"""The same measurements with a backlog of jobs that are not due, ended, or wait behind a key, as ratios."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from bench import drains, measures
+from bench import drains, enqueue_and_pickup
 from bench.database import BACKLOGS, Databases
-from bench.size import Figures, Size, in_turns, percentile
+from bench.run_size import Figures, Size, in_turns, percentile
 
 EVERYTHING = "all"
 
@@ -29,8 +29,12 @@ def backlog(databases: Databases, size: Size) -> Figures:
     waits = {
         name: in_turns(
             size.backlog_rounds,
-            without=lambda c=count, r=rate: measures.latency(databases, measures.KAIROS, c, r),
-            backlog=lambda c=count, r=rate: measures.latency(databases, measures.KAIROS, c, r, EVERYTHING),
+            without=lambda c=count, r=rate: enqueue_and_pickup.latency(
+                databases, enqueue_and_pickup.KAIROS, c, r
+            ),
+            backlog=lambda c=count, r=rate: enqueue_and_pickup.latency(
+                databases, enqueue_and_pickup.KAIROS, c, r, EVERYTHING
+            ),
         )
         for name, count, rate in (
             ("idle", size.idle_jobs // size.rounds, 15),
@@ -52,11 +56,11 @@ def backlog(databases: Databases, size: Size) -> Figures:
 def _others(databases: Databases, size: Size) -> dict[str, Callable[[str], float]]:
     seconds = size.seconds
     return {
-        "enqueue one by one, jobs/s": lambda kind: measures.enqueue(
-            databases, measures.KAIROS, "one", seconds, kind
+        "enqueue one by one, jobs/s": lambda kind: enqueue_and_pickup.enqueue(
+            databases, enqueue_and_pickup.KAIROS, "one", seconds, kind
         ),
-        "enqueue 1,000 a statement, jobs/s": lambda kind: measures.enqueue(
-            databases, measures.KAIROS, "bulk", seconds, kind
+        "enqueue 1,000 a statement, jobs/s": lambda kind: enqueue_and_pickup.enqueue(
+            databases, enqueue_and_pickup.KAIROS, "bulk", seconds, kind
         ),
         "ten-step machine, steps/s": lambda kind: drains.steps(databases, kind, size.machines // 2),
     }

@@ -9,7 +9,7 @@ import time
 
 import uvloop
 
-from bench.machines import app, noop, stamp
+from bench.worker_actions import app, noop, stamp
 
 
 async def enqueue(kind: str, seconds: float) -> None:

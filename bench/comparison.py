@@ -1,4 +1,4 @@
-"""Kairos beside its peers: one row for each, for people, for the documentation and as plots."""
+"""Compare Kairos with its peers: a row for each, printed, in the documentation and as plots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from bench.peer import KNOWN
 from bench.processes import ROOT
-from bench.size import Figures
+from bench.run_size import Figures
 
 PAGE = ROOT / "docs" / "operate" / "benchmark.md"
 IMAGES = ROOT / "docs" / "images"

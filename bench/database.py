@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from bench import floor
-from bench.machines import LINE, QUEUE
+from bench.worker_actions import LINE, QUEUE
 from kairos import SyncKairos
 from kairos.embedded import Server
 

@@ -28,9 +28,9 @@ import psycopg
 
 from bench.database import Databases
 from bench.processes import ROOT
-from bench.size import percentile
+from bench.run_size import percentile
 
-_MACHINES = "bench/machines.py:app"
+_MACHINES = "bench/worker_actions.py:app"
 _LIMIT = 5.0  # seconds that a caller waits in all
 _PROBES = 10  # a second, of the whole and of each service alone
 _COUNTS = "select status::text, count(*) from kairos.gen_durable group by status"

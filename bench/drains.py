@@ -1,4 +1,4 @@
-"""Drains: jobs put before running, warm workers, timed by the database's own clock to the last commit."""
+"""Drains: running workers execute a batch of jobs, timed by the database's clock up to the last commit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from bench import floor
 from bench.database import Database, Databases, Written
-from bench.machines import LINE, QUEUE, STEPS
 from bench.processes import Child, Cpu
+from bench.worker_actions import LINE, QUEUE, STEPS
 
 CONCURRENCY = 100
 WARM_UP = 500

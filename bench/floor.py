@@ -17,7 +17,7 @@ from typing import Any
 import asyncpg
 import uvloop
 
-from bench.machines import QUEUE
+from bench.worker_actions import QUEUE
 
 BATCH = 100
 # As Kairos has them on its connections: neither side is slowed by planning a statement anew.

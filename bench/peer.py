@@ -1,4 +1,4 @@
-"""Other projects, each through its public API in an environment of its own, measured in turns with Kairos."""
+"""Other projects, each used through its public API in its own virtual environment, in turns with Kairos."""
 
 from __future__ import annotations
 

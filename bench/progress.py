@@ -1,4 +1,4 @@
-"""How far a run is, on stderr: one line that is rewritten on a terminal, a line for each part elsewhere."""
+"""Progress of a run on stderr: one line that is rewritten on a terminal, a line for each part elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP service as its callers meet it: one process of it, callers on connections that stay open."""
+"""Rates and latencies of the HTTP service: one process, with callers on persistent connections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.database import Databases
 from bench.processes import Child
-from bench.size import Figures, percentile
+from bench.run_size import Figures, percentile
 
 _CALLERS = 16
 _BATCH = 100

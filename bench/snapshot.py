@@ -19,7 +19,7 @@ import psycopg
 
 from bench.database import Database, Databases
 from bench.drains import WARM_UP, kairos_workers, wait_for
-from bench.machines import noop
+from bench.worker_actions import noop
 from kairos import SyncKairos
 
 _BLOCKS = """

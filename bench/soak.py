@@ -25,11 +25,11 @@ from chaos.growth import Growth
 
 from bench.database import Databases
 from bench.demo import Program, free_port, steadily
-from bench.machines import noop
 from bench.processes import flush_ms
+from bench.worker_actions import noop
 from kairos import Kairos
 
-_MACHINES = "bench/machines.py:app"
+_MACHINES = "bench/worker_actions.py:app"
 _SMALL = 1 << 20  # bytes of a table that need no line
 _CALLS = 10  # of `enqueue_many`, a second
 _WAITS = """

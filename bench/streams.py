@@ -1,4 +1,4 @@
-"""How long a line takes from a step to whoever follows its job; worker, service and reader are processes of their own.
+"""How long a log line takes from a step to a client that follows the job. Worker, service and client are processes.
 
 `python -m bench.streams` is the service; it says `ready` after its port, and ends at the end of its input.
 """
@@ -17,9 +17,9 @@ import uvloop
 
 from bench.database import Databases
 from bench.drains import kairos_workers
-from bench.machines import app, talker
 from bench.processes import Child
-from bench.size import Figures, percentile
+from bench.run_size import Figures, percentile
+from bench.worker_actions import app, talker
 from kairos.api import ServiceSettings, build
 from kairos.api.server import Server, listen
 

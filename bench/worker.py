@@ -8,7 +8,7 @@ import sys
 
 import uvloop
 
-from bench.machines import QUEUE, app, waits
+from bench.worker_actions import QUEUE, app, waits
 
 
 async def main(concurrency: int) -> None:

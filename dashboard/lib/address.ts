@@ -2,7 +2,7 @@
 
 import { usePathname, useSearchParams } from "next/navigation";
 import { useCallback } from "react";
-import { base, withoutBase } from "./base";
+import { base, withoutBase } from "./base-path";
 
 /**
  * Goes to another page of the dashboard without asking the service for it: pages are code that is already here, so

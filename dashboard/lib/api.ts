@@ -1,7 +1,7 @@
 "use client";
 
 import type { AnswerOf, BodyOf, Method, PathOf, QueryOf, RouteOf } from "./api-types";
-import { base } from "./base";
+import { base } from "./base-path";
 import { read, write } from "./json";
 import { learnClock } from "./time";
 

@@ -1,8 +1,8 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { keys } from "./keys";
-import { readPages } from "./list";
+import { readPages } from "./paged-list";
+import { keys } from "./query-keys";
 import { useMaybeSignedIn } from "./session";
 
 // Forms offer every action by name, so all pages are read; this many are five thousand machines.

@@ -5,7 +5,7 @@ import { createContext, useCallback, useContext, useEffect, useRef } from "react
 import { go, usePath } from "./address";
 import { ApiError, get, onSignedOut, remove, setCsrf } from "./api";
 import type { Session } from "./documents";
-import { keys } from "./keys";
+import { keys } from "./query-keys";
 
 const Context = createContext<Session | null | undefined>(undefined);
 const SIGN_IN = "/sign-in/";

@@ -1,6 +1,6 @@
 "use client";
 
-import { base } from "./base";
+import { base } from "./base-path";
 import { read } from "./json";
 
 export type StreamState = "connecting" | "open" | "lost" | "ended";

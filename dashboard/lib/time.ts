@@ -1,7 +1,7 @@
 "use client";
 
 import { useSyncExternalStore } from "react";
-import { stored, useStored } from "./stored";
+import { stored, useStored } from "./local-storage";
 
 // The browser's clock, corrected by the service's: ages are right on a machine whose clock is not.
 let skew = 0;

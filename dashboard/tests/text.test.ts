@@ -3,7 +3,7 @@ import { differences } from "@/features/job/diff";
 import { traceLines } from "@/features/job/traceback";
 import { preview } from "@/features/jobs/preview";
 import { asCurl, asPython } from "@/lib/snippets";
-import { visible, visibleLine } from "@/lib/visible";
+import { visible, visibleLine } from "@/lib/visible-text";
 
 test("characters that turn or hide text are written out", () => {
   expect(visible("a\u202eb\u200bc\u2066d")).toBe("a\\u202eb\\u200bc\\u2066d");

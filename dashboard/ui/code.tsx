@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from "react";
 import { write } from "@/lib/json";
-import { visible } from "@/lib/visible";
+import { visible } from "@/lib/visible-text";
 import { Icon } from "./icon";
 
 const SHOWN = 20_000;

@@ -2,7 +2,7 @@
 
 import * as Radix from "@radix-ui/react-dialog";
 import { useRef, useState } from "react";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Icon } from "./icon";
 
 type Props = { title: string; onClose: () => void; children: React.ReactNode; wide?: boolean };

@@ -1,7 +1,7 @@
 "use client";
 
 import { go } from "@/lib/address";
-import { useBase } from "@/lib/base";
+import { useBase } from "@/lib/base-path";
 
 /** A link to a page of the dashboard; with a modifier key the browser opens it as it opens any other. */
 export function Link({ href, onClick, ...rest }: Omit<React.ComponentProps<"a">, "href"> & { href: string }) {

@@ -1,6 +1,6 @@
 "use client";
 
-import type { List } from "@/lib/list";
+import type { List } from "@/lib/paged-list";
 import { Icon } from "./icon";
 
 /** Asks for the next page of a list, where there is one. */

@@ -1,7 +1,7 @@
 "use client";
 
 import { useTitle } from "@/lib/title";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Link } from "./link";
 
 /** A titled part of a page. */

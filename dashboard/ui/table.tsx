@@ -1,7 +1,7 @@
 "use client";
 
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { List } from "@/lib/list";
+import type { List } from "@/lib/paged-list";
 import { Answer } from "./answer";
 import { More } from "./more";
 

@@ -1,7 +1,7 @@
 "use client";
 
 import { createContext, useCallback, useContext, useRef, useState } from "react";
-import { visible } from "@/lib/visible";
+import { visible } from "@/lib/visible-text";
 
 type Note = { id: number; text: React.ReactNode; bad: boolean };
 const Context = createContext<(text: React.ReactNode, bad?: boolean) => void>(() => {});

@@ -189,5 +189,5 @@ async def test_everything_that_a_page_of_the_dashboard_loads_is_there_wherever_i
         assets = {each for each in re.findall(r'(?:src|href)="([^"]+)"', page) if "/_next/" in each}
         assert len(assets) > 5
         assert {each: (await http.get(each)).status_code for each in assets} == dict.fromkeys(assets, 200)
-        # The code reads the prefix from this element, for its links and its requests (dashboard/lib/base.ts).
+        # The code reads the prefix from this element, for its links and its requests (dashboard/lib/base-path.ts).
         assert re.findall(r'<meta name="kairos-base" content="([^"]*)"', page) == ([root] if root else [])

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from tests.cli.terminal import Terminal
 
-from kairos.cli import clone
+from kairos.cli import source_checkout
 from kairos.fsm.lifecycle import SPEC, TRANSITIONS
 from kairos.fsm.render import as_json, mermaid
 
@@ -132,15 +132,15 @@ def test_kairos_alone_shows_its_commands(kairos: Terminal) -> None:
 
 
 @pytest.mark.parametrize("program", ["bench", "chaos", "cluster"])
-def test_a_program_of_the_clone_is_given_all_that_the_command_was(home: Path, program: str) -> None:
+def test_bench_chaos_and_cluster_are_given_all_arguments_of_the_command(home: Path, program: str) -> None:
     (home / program).mkdir()
     (home / program / "__main__.py").write_text(
         "import os, sys\nprint(os.getcwd(), sys.argv[1:])\nsys.exit(5)"
     )
     code = f"""
 import sys
-from kairos.cli import clone, run
-clone.CLONE = clone.Path({str(home)!r})
+from kairos.cli import run, source_checkout
+source_checkout.CHECKOUT = source_checkout.Path({str(home)!r})
 sys.exit(run(sys.argv[1:]))
 """
     command = [sys.executable, "-c", code, program, "--help", "--json", "pick"]
@@ -149,10 +149,10 @@ sys.exit(run(sys.argv[1:]))
 
 
 @pytest.mark.parametrize("program", ["bench", "chaos", "cluster"])
-def test_a_program_of_the_clone_is_missed_by_name_where_there_is_none(
+def test_bench_chaos_and_cluster_are_refused_by_name_outside_a_clone(
     kairos: Terminal, home: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
-    monkeypatch.setattr(clone, "CLONE", home)
+    monkeypatch.setattr(source_checkout, "CHECKOUT", home)
     said = kairos(program)
     assert (said.code, said.err.count("\n")) == (78, 1)
     assert f"There is no {program} folder" in said.err

@@ -190,7 +190,7 @@ def test_dev_migrates_a_database_that_it_is_pointed_at(
 def test_dev_without_an_app_asks_for_one(
     there: Terminal, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dev, "CLONE", home)
+    monkeypatch.setattr(dev, "CHECKOUT", home)
     said = there("dev")
     assert (said.code, said.err.startswith("kairos: Name the app to run: ")) == (78, True)
 

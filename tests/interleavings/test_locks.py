@@ -15,7 +15,7 @@ SET = "update kairos.gen_durable set {} where id = any ($1)"
 STOP = {
     "expire_jobs": ("expires_at = now()", lambda mine, others: (len(mine),)),
     "reap_jobs": ("lease_expires_at = now()", lambda mine, others: (len(mine), None, "reaper", None)),
-    "release_unheld": ("cancel_requested_at = now()", lambda mine, others: ("w2", others)),
+    "release_unstarted": ("cancel_requested_at = now()", lambda mine, others: ("w2", others)),
 }
 FILLER = """
 insert into kairos.gen_durable (fsm, step, eligible_at, inserted_at, updated_at)

@@ -96,7 +96,9 @@ async def keeps(jobs: Rig, dice: random.Random) -> None:
 async def sweeps(jobs: Rig, dice: random.Random) -> None:
     await jobs.fetch(SPOIL)
     await jobs.sweep()
-    await jobs.run("release_unheld", f"w{dice.randrange(3)}", [row["id"] for row in await jobs.fetch(LIVE)])
+    await jobs.run(
+        "release_unstarted", f"w{dice.randrange(3)}", [row["id"] for row in await jobs.fetch(LIVE)]
+    )
 
 
 ACTORS: list[Actor] = [works, works, enqueues, enqueues, cancels, signals, keeps, sweeps]

@@ -76,7 +76,7 @@ async def test_the_plan_of_a_schedule_that_an_older_release_saved_is_stored_when
     assert (await app.schedules.get("report")).next_ticks
     await app.clock.move("1m")
     await fire_all(app)
-    rows = await app.store.run(Query("list_unplanned", ("", 10)))
+    rows = await app.store.run(Query("list_schedules_without_plan", ("", 10)))
     assert list(rows) == []
     assert await outcome(app) == (1, 0)
 

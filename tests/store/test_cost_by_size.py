@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bench.buffers_by_size import buffers, fill, measure
 from bench.database import Database
-from bench.rows import buffers, fill, measure
 
 
 def test_no_statement_reads_more_in_a_table_that_is_fifty_times_as_large(database):

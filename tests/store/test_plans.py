@@ -57,10 +57,10 @@ BY_PLACE: dict[tuple[str, int], Any] = {
     ("pick_jobs_from", 10): [0, 0, 0],
     **{("list_jobs", place): None for place in (2, *range(6, 7 + len(FILTERS)))},
     **{("count_jobs", place): None for place in COUNTED.values()},
-    ("read_list_marks", 3): None,
+    ("read_list_versions", 3): None,
     **{("list_error_groups", place): None for place in (1, 3, 4, 5)},
-    ("find_searched_jobs", 1): ["email:5@example.com"],
-    **{("find_searched_jobs", place): None for place in (2, 3)},
+    ("find_jobs_by_argument", 1): ["email:5@example.com"],
+    **{("find_jobs_by_argument", place): None for place in (2, 3)},
     **{("count_activity", place): 59_900 for place in (1, 2, 3)},
     ("count_activity", 4): 60_000,
     ("list_queues", 1): None,
@@ -307,18 +307,18 @@ def test_searchable_arguments_are_found_in_their_own_index(
     planner: psycopg.Connection[Any], path: str
 ) -> None:
     changes = {1: [f"{path}:5@example.com"], 2: None, 3: None, 4: 100}
-    for plan in plans(planner, "find_searched_jobs", changes):
+    for plan in plans(planner, "find_jobs_by_argument", changes):
         assert "gen_durable_search" in plan, plan
         assert "Seq Scan on gen_durable" not in plan, plan
 
 
 def test_a_tag_is_found_in_its_own_index(planner: psycopg.Connection[Any]) -> None:
-    for plan in plans(planner, "find_tagged_jobs", {1: "nothing", 2: None, 3: 100}):
+    for plan in plans(planner, "find_jobs_by_tag", {1: "nothing", 2: None, 3: 100}):
         assert "gen_durable_tags" in plan, plan
 
 
 def test_the_words_of_an_error_are_found_in_their_own_index(planner: psycopg.Connection[Any]) -> None:
-    for plan in plans(planner, "find_failed_jobs", {1: "card expired", 2: None, 3: 100}):
+    for plan in plans(planner, "find_jobs_by_error_words", {1: "card expired", 2: None, 3: 100}):
         assert "gen_durable_error_text" in plan, plan
 
 

@@ -23,7 +23,12 @@ async def spoil(app: Kairos, job: int) -> None:
     await fetch(app, READABLE)
     spoiled = {}
     # The picks from bounds too: on a slow machine a worker uses them.
-    for name, row in (("pick_jobs", "c"), ("pick_jobs_from", "c"), ("pick_keyed", "c"), ("read_picked", "g")):
+    for name, row in (
+        ("pick_jobs", "c"),
+        ("pick_jobs_from", "c"),
+        ("pick_keyed", "c"),
+        ("read_picked_job", "g"),
+    ):
         assert f"{row}.state::text" in app.store.sql[name]
         spoiled[name] = app.store.sql[name].replace(
             f"{row}.state::text", f"public.readable({row}.state, {row}.id, {job})"

@@ -3,7 +3,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { post } from "@/lib/api";
 import type { Alarm } from "@/lib/documents";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { useToast } from "@/ui/toast";
 
 export function useAcknowledge() {

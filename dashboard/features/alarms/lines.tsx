@@ -3,7 +3,7 @@
 import type { Alarm } from "@/lib/documents";
 import { plural } from "@/lib/format";
 import { useMay } from "@/lib/session";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Icon } from "@/ui/icon";
 import { Link } from "@/ui/link";
 import { Time } from "@/ui/time";

@@ -2,7 +2,7 @@
 
 import type { Alarm } from "@/lib/documents";
 import { useMay } from "@/lib/session";
-import { visible } from "@/lib/visible";
+import { visible } from "@/lib/visible-text";
 import { Copy } from "@/ui/code";
 import { Icon } from "@/ui/icon";
 import { Link } from "@/ui/link";

@@ -1,8 +1,8 @@
 "use client";
 
 import { useAddress } from "@/lib/address";
-import { keys } from "@/lib/keys";
-import { useList } from "@/lib/list";
+import { useList } from "@/lib/paged-list";
+import { keys } from "@/lib/query-keys";
 import { Answer } from "@/ui/answer";
 import { More } from "@/ui/more";
 import { PageTitle, Panel } from "@/ui/panel";

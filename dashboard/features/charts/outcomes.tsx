@@ -3,8 +3,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { jobHref } from "@/lib/address";
 import { get } from "@/lib/api";
-import { keys } from "@/lib/keys";
 import { LOOKS } from "@/lib/lifecycle.gen";
+import { keys } from "@/lib/query-keys";
 import { useMaybeSignedIn } from "@/lib/session";
 import { relative, span } from "@/lib/time";
 import { Glyph } from "@/ui/glyph";

@@ -3,7 +3,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useAddress } from "@/lib/address";
 import { get } from "@/lib/api";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { useMaybeSignedIn } from "@/lib/session";
 import { now, zone } from "@/lib/time";
 

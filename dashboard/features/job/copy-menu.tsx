@@ -2,7 +2,7 @@
 
 import * as Menu from "@radix-ui/react-dropdown-menu";
 import { asOptions, optionsOf, withoutHidden } from "@/features/jobs/enqueue-options";
-import { base } from "@/lib/base";
+import { base } from "@/lib/base-path";
 import type { Job } from "@/lib/documents";
 import { useMachines } from "@/lib/machines";
 import { asCurl, asPython } from "@/lib/snippets";

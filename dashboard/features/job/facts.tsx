@@ -6,7 +6,7 @@ import type { Change, Job } from "@/lib/documents";
 import { plural } from "@/lib/format";
 import { INITIAL } from "@/lib/lifecycle.gen";
 import { local, now, span, useSecond, useZone } from "@/lib/time";
-import { visible, visibleLine } from "@/lib/visible";
+import { visible, visibleLine } from "@/lib/visible-text";
 import { Link } from "@/ui/link";
 import { Facts } from "@/ui/panel";
 import { isTerminal } from "@/ui/state";

@@ -1,6 +1,6 @@
 import type { Job } from "@/lib/documents";
 import { LOOKS, State } from "@/lib/lifecycle.gen";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Glyph } from "@/ui/glyph";
 import { isTerminal } from "@/ui/state";
 import { Time } from "@/ui/time";

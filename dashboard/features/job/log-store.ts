@@ -1,6 +1,6 @@
 import type { LogLine } from "@/lib/documents";
 import { write } from "@/lib/json";
-import { visible } from "@/lib/visible";
+import { visible } from "@/lib/visible-text";
 import { traceLines } from "./traceback";
 
 /** The step and attempt that wrote a line. */

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { machineHref, useAddress } from "@/lib/address";
 import type { Change, Job, Progress } from "@/lib/documents";
 import { State } from "@/lib/lifecycle.gen";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Answer, Which } from "@/ui/answer";
 import { JsonText, Text } from "@/ui/code";
 import { later } from "@/ui/later";

@@ -3,7 +3,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { get } from "@/lib/api";
 import type { Job } from "@/lib/documents";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { useMaybeSignedIn } from "@/lib/session";
 import { isTerminal } from "@/ui/state";
 

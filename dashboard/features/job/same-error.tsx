@@ -5,8 +5,8 @@ import { jobsHref } from "@/lib/address";
 import { get } from "@/lib/api";
 import type { Job } from "@/lib/documents";
 import { plural } from "@/lib/format";
-import { keys } from "@/lib/keys";
 import { State } from "@/lib/lifecycle.gen";
+import { keys } from "@/lib/query-keys";
 import { useMaybeSignedIn } from "@/lib/session";
 import { Link } from "@/ui/link";
 

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { post } from "@/lib/api";
 import type { Job } from "@/lib/documents";
 import { read } from "@/lib/json";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { Dialog, FormActions } from "@/ui/dialog";
 import { Field } from "@/ui/field";
 import { useToast } from "@/ui/toast";

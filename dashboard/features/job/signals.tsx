@@ -1,8 +1,8 @@
 "use client";
 
 import type { Job, Signal } from "@/lib/documents";
-import type { List } from "@/lib/list";
-import { visibleLine } from "@/lib/visible";
+import type { List } from "@/lib/paged-list";
+import { visibleLine } from "@/lib/visible-text";
 import { Answer } from "@/ui/answer";
 import { JsonText } from "@/ui/code";
 import { More } from "@/ui/more";

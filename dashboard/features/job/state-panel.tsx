@@ -1,7 +1,7 @@
 "use client";
 
 import type { Change, Job } from "@/lib/documents";
-import { visible, visibleLine } from "@/lib/visible";
+import { visible, visibleLine } from "@/lib/visible-text";
 import { JsonText } from "@/ui/code";
 import { Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";

@@ -1,7 +1,7 @@
 "use client";
 
 import type { Change, Job } from "@/lib/documents";
-import { visible, visibleLine } from "@/lib/visible";
+import { visible, visibleLine } from "@/lib/visible-text";
 import { StateMark } from "@/ui/state";
 import { Time, Took } from "@/ui/time";
 import { bySequence } from "./waterfall";

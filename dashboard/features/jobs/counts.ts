@@ -3,8 +3,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { get } from "@/lib/api";
 import { count, countOf } from "@/lib/format";
-import { keys } from "@/lib/keys";
 import type { JobState } from "@/lib/lifecycle.gen";
+import { keys } from "@/lib/query-keys";
 import { useMaybeSignedIn } from "@/lib/session";
 import { asQuery, type Filter, isSet } from "./filter";
 

@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from "react";
 import { type JobState, LOOKS, STATES } from "@/lib/lifecycle.gen";
-import { useList } from "@/lib/list";
 import { useMachines } from "@/lib/machines";
-import { visibleLine } from "@/lib/visible";
+import { useList } from "@/lib/paged-list";
+import { visibleLine } from "@/lib/visible-text";
 import { Field } from "@/ui/field";
 import { Glyph } from "@/ui/glyph";
 import { useCounts } from "./counts";

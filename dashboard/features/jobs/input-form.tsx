@@ -1,7 +1,7 @@
 "use client";
 
+import { type Draft, draftOf, type FormField, fieldsOf, jsonOf, readForm } from "@/lib/arguments-form";
 import type { Schema } from "@/lib/documents";
-import { type Draft, draftOf, type FormField, fieldsOf, jsonOf, readForm } from "@/lib/form";
 import { write } from "@/lib/json";
 import { Field } from "@/ui/field";
 

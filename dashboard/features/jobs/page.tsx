@@ -6,7 +6,7 @@ import { useAddress } from "@/lib/address";
 import { get } from "@/lib/api";
 import type { Job } from "@/lib/documents";
 import { plural } from "@/lib/format";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { useMay, useMaybeSignedIn, useSession } from "@/lib/session";
 import { Answer, Empty } from "@/ui/answer";
 import { later } from "@/ui/later";

@@ -1,5 +1,5 @@
 import { write } from "@/lib/json";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 
 const LONGEST = 160;
 const ENOUGH = 40;

@@ -4,7 +4,7 @@ import * as Menu from "@radix-ui/react-dropdown-menu";
 import { useState } from "react";
 import { go, useAddress } from "@/lib/address";
 import { State } from "@/lib/lifecycle.gen";
-import { useStored } from "@/lib/stored";
+import { useStored } from "@/lib/local-storage";
 import { Dialog, FormActions } from "@/ui/dialog";
 import { Field } from "@/ui/field";
 import { Icon } from "@/ui/icon";

@@ -6,7 +6,7 @@ import type { Job } from "@/lib/documents";
 import { useKeys, useRows } from "@/lib/keyboard";
 import { INITIAL } from "@/lib/lifecycle.gen";
 import { useHasSteps } from "@/lib/machines";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Link } from "@/ui/link";
 import { ran, StateMark } from "@/ui/state";
 import { Time, Took } from "@/ui/time";

@@ -2,8 +2,8 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { get } from "@/lib/api";
-import { keys } from "@/lib/keys";
 import { TRANSITIONS } from "@/lib/lifecycle.gen";
+import { keys } from "@/lib/query-keys";
 import { useMaybeSignedIn } from "@/lib/session";
 import { later } from "@/ui/later";
 import { PageTitle, Panel } from "@/ui/panel";

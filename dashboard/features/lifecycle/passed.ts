@@ -1,6 +1,6 @@
 import type { Pulse } from "@/lib/documents";
 import { State, TRANSITIONS } from "@/lib/lifecycle.gen";
-import type { Passed } from "@/lib/live";
+import type { Passed } from "@/lib/live-updates";
 
 type Edge = Pulse["edges"][number];
 

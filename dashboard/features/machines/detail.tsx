@@ -7,7 +7,7 @@ import { Plots } from "@/features/charts/plots";
 import { jobsHref, useAddress } from "@/lib/address";
 import { get } from "@/lib/api";
 import { plural } from "@/lib/format";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { useMay, useMaybeSignedIn } from "@/lib/session";
 import { span } from "@/lib/time";
 import { Answer, Which } from "@/ui/answer";

@@ -2,10 +2,10 @@
 
 import { useMemo } from "react";
 import type { Diagram as Drawn } from "@/lib/documents";
-import { grouped } from "@/lib/group";
+import { grouped } from "@/lib/group-by";
 import { type JobState, LOOKS } from "@/lib/lifecycle.gen";
-import { visibleLine } from "@/lib/visible";
-import { useWide } from "@/lib/wide";
+import { visibleLine } from "@/lib/visible-text";
+import { useWide } from "@/lib/window-width";
 import { Diagram, type Edge } from "@/ui/diagram";
 import { Glyph } from "@/ui/glyph";
 

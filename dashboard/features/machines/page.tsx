@@ -4,7 +4,7 @@ import { go, machineHref } from "@/lib/address";
 import { plural } from "@/lib/format";
 import { useRows } from "@/lib/keyboard";
 import { useMachines } from "@/lib/machines";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Empty } from "@/ui/answer";
 import { Link } from "@/ui/link";
 import { PageTitle, Panel } from "@/ui/panel";

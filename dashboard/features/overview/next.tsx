@@ -2,7 +2,7 @@
 
 import { scheduleHref } from "@/lib/address";
 import type { Stats } from "@/lib/documents";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Empty } from "@/ui/answer";
 import { Link } from "@/ui/link";
 import { Time } from "@/ui/time";

@@ -3,7 +3,7 @@
 import { jobHref } from "@/lib/address";
 import type { Job } from "@/lib/documents";
 import { useHasSteps } from "@/lib/machines";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Empty } from "@/ui/answer";
 import { Glyph } from "@/ui/glyph";
 import { Link } from "@/ui/link";

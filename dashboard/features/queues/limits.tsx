@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { patch } from "@/lib/api";
 import type { Queue } from "@/lib/documents";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { Dialog, FormActions } from "@/ui/dialog";
 import { Field } from "@/ui/field";
 import { useToast } from "@/ui/toast";

@@ -6,8 +6,8 @@ import { EMPTY, InputForm, inputOf, writtenOf } from "@/features/jobs/input-form
 import { go, scheduleHref } from "@/lib/address";
 import { faults, patch, post } from "@/lib/api";
 import type { Machine, Schedule } from "@/lib/documents";
-import { keys } from "@/lib/keys";
 import { useMachines } from "@/lib/machines";
+import { keys } from "@/lib/query-keys";
 import { Answer, Empty } from "@/ui/answer";
 import { Dialog, FormActions } from "@/ui/dialog";
 import { Field } from "@/ui/field";

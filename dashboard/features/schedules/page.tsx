@@ -2,9 +2,9 @@
 
 import { go, scheduleHref, useAddress } from "@/lib/address";
 import { useRows } from "@/lib/keyboard";
-import { useList } from "@/lib/list";
+import { useList } from "@/lib/paged-list";
 import { useMay } from "@/lib/session";
-import { visibleLine } from "@/lib/visible";
+import { visibleLine } from "@/lib/visible-text";
 import { Empty } from "@/ui/answer";
 import { Icon } from "@/ui/icon";
 import { later } from "@/ui/later";

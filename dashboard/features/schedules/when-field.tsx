@@ -3,9 +3,9 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { ApiError, post } from "@/lib/api";
+import { useDebounced } from "@/lib/debounced";
 import type { Intent } from "@/lib/documents";
-import { keys } from "@/lib/keys";
-import { useSettled } from "@/lib/settled";
+import { keys } from "@/lib/query-keys";
 import { exact, ownZone, relative } from "@/lib/time";
 
 type Refusal = { position: number; length: number; suggestions: string[]; message: string };
@@ -25,7 +25,7 @@ export function WhenField({
   optional?: boolean;
 }) {
   const id = useId();
-  const settled = useSettled(value.trim(), 150);
+  const settled = useDebounced(value.trim(), 150);
   const query = useQuery({
     queryKey: keys.intent(settled, tz),
     queryFn: ({ signal }) => post("/api/intent", { body: { when: settled, ...(tz ? { tz } : {}) }, signal }),

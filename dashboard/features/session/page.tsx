@@ -6,7 +6,7 @@ import { useEffect, useState } from "react";
 import { Brand } from "@/features/shell/shell";
 import { go } from "@/lib/address";
 import { post, setCsrf } from "@/lib/api";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { useSession } from "@/lib/session";
 import { Field } from "@/ui/field";
 

@@ -1,7 +1,7 @@
 "use client";
 
 import { useEffect, useState } from "react";
-import { useLive } from "@/lib/live";
+import { useLive } from "@/lib/live-updates";
 
 /** Says whether what one sees is live; a loss that lasts longer than a moment gets a banner. */
 export function Connection() {

@@ -2,8 +2,8 @@
 
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { useState } from "react";
-import { every, isRefused } from "@/lib/fresh";
-import { LiveProvider } from "@/lib/live";
+import { LiveProvider } from "@/lib/live-updates";
+import { every, isRefused } from "@/lib/refetch";
 import { SessionProvider } from "@/lib/session";
 import { Toasts } from "@/ui/toast";
 

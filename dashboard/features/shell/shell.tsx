@@ -5,7 +5,7 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import { go, usePath } from "@/lib/address";
 import { get } from "@/lib/api";
 import { useKeys } from "@/lib/keyboard";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { useMay, useMaybeSignedIn } from "@/lib/session";
 import { Icon } from "@/ui/icon";
 import { later } from "@/ui/later";

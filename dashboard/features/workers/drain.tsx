@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { post } from "@/lib/api";
 import type { Worker } from "@/lib/documents";
-import { keys } from "@/lib/keys";
+import { keys } from "@/lib/query-keys";
 import { useMay } from "@/lib/session";
 import { Confirm } from "@/ui/dialog";
 import { useToast } from "@/ui/toast";

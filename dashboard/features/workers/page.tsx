@@ -2,7 +2,7 @@
 
 import { workerHref } from "@/lib/address";
 import { count } from "@/lib/format";
-import { useList } from "@/lib/list";
+import { useList } from "@/lib/paged-list";
 import { Empty } from "@/ui/answer";
 import { Link } from "@/ui/link";
 import { PageTitle, Panel } from "@/ui/panel";

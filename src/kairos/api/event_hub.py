@@ -311,7 +311,9 @@ class EventHub:
         if pulse is None or not pulse.ready or now - self._listed_at < _LISTS:
             return
         self._listed_at = now
-        found = {row["list"]: row["mark"] for row in await self._run("read_list_marks", ALIVE, _LINES, None)}
+        found = {
+            row["list"]: row["mark"] for row in await self._run("read_list_versions", ALIVE, _LINES, None)
+        }
         if self._lists is not None:
             changed = sorted(name for name, mark in found.items() if self._lists.get(name) != mark)
             if changed:

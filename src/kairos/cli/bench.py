@@ -6,9 +6,9 @@ from typing import NoReturn
 
 import typer
 
-from kairos.cli.clone import run_from_clone
+from kairos.cli.source_checkout import run_from_checkout
 
 
 def bench(ctx: typer.Context) -> NoReturn:
     """Run the benchmark in `bench/` of a clone with the given arguments."""
-    run_from_clone("bench", "the benchmark runs", ctx.args)
+    run_from_checkout("bench", "the benchmark runs", ctx.args)

@@ -6,9 +6,9 @@ from typing import NoReturn
 
 import typer
 
-from kairos.cli.clone import run_from_clone
+from kairos.cli.source_checkout import run_from_checkout
 
 
 def chaos(ctx: typer.Context) -> NoReturn:
     """Run the faults in `chaos/` of a clone with the given arguments, and check the result."""
-    run_from_clone("chaos", "chaos runs", ctx.args)
+    run_from_checkout("chaos", "chaos runs", ctx.args)

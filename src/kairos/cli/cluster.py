@@ -6,9 +6,9 @@ from typing import NoReturn
 
 import typer
 
-from kairos.cli.clone import run_from_clone
+from kairos.cli.source_checkout import run_from_checkout
 
 
 def cluster(ctx: typer.Context) -> NoReturn:
     """Run the faults in `cluster/` of a clone with the given arguments: failovers, partitions, lost quorums."""
-    run_from_clone("cluster", "a cluster runs", ctx.args)
+    run_from_checkout("cluster", "a cluster runs", ctx.args)

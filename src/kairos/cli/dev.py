@@ -16,11 +16,11 @@ from kairos import defaults
 from kairos.api import load_service
 from kairos.api.sockets import address, listen
 from kairos.cli import log_output, output, worker_process
-from kairos.cli.clone import CLONE
+from kairos.cli.app_loader import Loaded, app_argument, load_app
 from kairos.cli.database_option import Data, DatabaseUrl, client
 from kairos.cli.dev_key import dev_key
-from kairos.cli.load import Loaded, app_argument, load_app
 from kairos.cli.serve import on_socket
+from kairos.cli.source_checkout import CHECKOUT
 from kairos.cli.supervisor import ChildOptions, Supervisor
 from kairos.cli.worker import Concurrency
 from kairos.config import Settings, shown_url
@@ -87,7 +87,7 @@ def dev(
 
 
 def _examples() -> str:
-    for folder in (Path("examples"), CLONE / "examples"):
+    for folder in (Path("examples"), CHECKOUT / "examples"):
         if folder.is_dir():
             return str(folder)
     raise ConfigError("Name the app to run: kairos dev module:app, or kairos dev path/to/file.py.")
@@ -170,7 +170,7 @@ def _sample(machine: Machine) -> list[str]:
 
 def _program() -> str:
     """Return the name of this command as the user types it: `./kairos` in a clone."""
-    script = CLONE / "kairos"
-    if Path(sys.prefix).parent != CLONE or not script.is_file():
+    script = CHECKOUT / "kairos"
+    if Path(sys.prefix).parent != CHECKOUT or not script.is_file():
         return "kairos"
-    return "./kairos" if Path.cwd() == CLONE else str(script)
+    return "./kairos" if Path.cwd() == CHECKOUT else str(script)

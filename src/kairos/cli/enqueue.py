@@ -8,9 +8,9 @@ import typer
 
 from kairos import serializers
 from kairos.cli import parse
+from kairos.cli.app_loader import load_app, split_words
 from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
 from kairos.cli.job_requests import answer
-from kairos.cli.load import load_app, split_words
 from kairos.cli.when import Zone
 from kairos.machine.backoff import Backoff
 from kairos.shapes.job import Job

@@ -7,7 +7,7 @@ import sys
 
 import typer
 
-from kairos.cli.load import BadApp
+from kairos.cli.app_loader import BadApp
 from kairos.cli.output import escape_control
 from kairos.errors import BadRequest, KairosError
 from kairos.other_libraries import COMMAND_LINE

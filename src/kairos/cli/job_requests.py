@@ -11,8 +11,8 @@ import typer
 from kairos import json_codec, serializers
 from kairos.app import SyncKairos
 from kairos.cli import output
+from kairos.cli.app_loader import load_app
 from kairos.cli.database_option import DatabaseChoice, Json, on_database
-from kairos.cli.load import load_app
 from kairos.cli.parse import instant, length, text_or_input
 from kairos.fsm.requests import REQUESTS
 from kairos.shapes.job import Job

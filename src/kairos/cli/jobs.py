@@ -9,11 +9,11 @@ import typer
 from kairos import serializers, shapes
 from kairos.app import SyncKairos
 from kairos.cli import output
+from kairos.cli.app_loader import load_app
 from kairos.cli.database_option import DatabaseChoice, Json, on_database
 from kairos.cli.filter_options import with_filters
 from kairos.cli.job_requests import Id, WithApp, answer, register
 from kairos.cli.jobs_logs import logs
-from kairos.cli.load import load_app
 from kairos.cli.parse import length
 from kairos.fsm.lifecycle import JobState
 from kairos.shapes.history import HistoryRow

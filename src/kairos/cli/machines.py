@@ -11,8 +11,8 @@ import typer
 from kairos import operations, serializers
 from kairos.app import SyncKairos
 from kairos.cli import output
+from kairos.cli.app_loader import app_argument, load_app
 from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
-from kairos.cli.load import app_argument, load_app
 from kairos.fsm import render
 from kairos.fsm.lifecycle import SPEC, TRANSITIONS
 
@@ -70,7 +70,7 @@ def _registered(kairos: SyncKairos, diagram: str | None, as_json: bool) -> None:
         if as_json:
             output.document(newest.diagram)
         else:
-            sys.stdout.write(render.mermaid(render.of_json(newest.diagram)))
+            sys.stdout.write(render.mermaid(render.from_json(newest.diagram)))
         return
     found = kairos.run(operations.machines())
     if as_json:

@@ -10,8 +10,8 @@ import typer
 from kairos import serializers, shapes
 from kairos.app import SyncKairos
 from kairos.cli import output, parse
+from kairos.cli.app_loader import load_app, split_words
 from kairos.cli.database_option import Data, DatabaseUrl, Json, connect, on_database
-from kairos.cli.load import load_app, split_words
 from kairos.cli.when import Zone, show_ticks, when
 from kairos.shapes.schedule import Schedule, Tick
 

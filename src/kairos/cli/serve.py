@@ -15,8 +15,8 @@ from kairos.api import ServiceSettings, load_service
 from kairos.api.sockets import address, listen
 from kairos.app import Kairos
 from kairos.cli import log_output, worker_process
+from kairos.cli.app_loader import Loaded, OptionalApp, load_app
 from kairos.cli.database_option import Data, DatabaseUrl
-from kairos.cli.load import Loaded, OptionalApp, load_app
 from kairos.config import Settings
 from kairos.errors import ConfigError
 from kairos.extras import require

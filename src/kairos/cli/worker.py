@@ -8,8 +8,8 @@ import typer
 
 from kairos import defaults
 from kairos.cli import log_output, parse, worker_health, worker_process
+from kairos.cli.app_loader import BUILTIN_APP, OptionalApp, load_app
 from kairos.cli.database_option import Data, DatabaseUrl, client
-from kairos.cli.load import BUILTIN_APP, OptionalApp, load_app
 from kairos.cli.supervisor import ChildOptions, Supervisor
 from kairos.durations import duration
 from kairos.errors import BadRequest

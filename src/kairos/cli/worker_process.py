@@ -15,8 +15,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from kairos import defaults
 from kairos.app import Kairos
+from kairos.cli.app_loader import Loaded
 from kairos.cli.file_watcher import FileWatcher
-from kairos.cli.load import Loaded
 from kairos.durations import Duration
 from kairos.logger import Logger
 

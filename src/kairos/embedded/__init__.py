@@ -1,4 +1,4 @@
-"""The real Postgres that ships with Kairos: found, started, shared and stopped without set-up.
+"""The real Postgres that ships with Kairos: found, started, shared and stopped without configuration.
 
     with Server(Path(".kairos")) as server:
         connect(server.url())

@@ -12,13 +12,13 @@ from kairos.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """`prefix` goes before each command that this account must run; `uid` and `gid` own its files."""
+    """An account that runs commands, by the command line `prefix`; `uid` and `gid` own its files."""
 
     prefix: tuple[str, ...]
     uid: int
     gid: int
 
-    def can(self, *command: str) -> bool:
+    def can_run(self, *command: str) -> bool:
         """Return whether the command succeeds when this account runs it."""
         try:
             done = subprocess.run([*self.prefix, *command], capture_output=True, timeout=30, check=False)
@@ -30,21 +30,21 @@ class Account:
 def choose_account() -> Account:
     """Return the account to run Postgres with: this process's own where Postgres takes it.
 
-    Root gets a user namespace in which it looks like `nobody`: no user is made, no mode is changed, and on
-    disk the files stay root's. Where namespaces are blocked (containers), root becomes `nobody` for real.
+    Root runs it in a user namespace that maps root to `nobody`: no user is created, no mode is changed, and on
+    disk the files belong to root. Where namespaces are blocked (containers), Postgres runs as `nobody` itself.
     """
     uid, gid = os.getuid(), os.getgid()
     if uid != 0 and _in_passwd(uid):
         return Account((), uid, gid)
     nobody = pwd.getpwnam("nobody")
-    # The mapped uid must be one that /etc/passwd knows: initdb looks its own name up.
+    # The mapped uid must be in /etc/passwd: initdb looks up its own name.
     mapped = f"--map-user={nobody.pw_uid}", f"--map-group={nobody.pw_gid}"
     masked = Account(("unshare", "--user", *mapped, "--"), uid, gid)
-    if masked.can("true"):
+    if masked.can_run("true"):
         return masked
     identity = f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}"
     dropped = Account(("setpriv", *identity, "--clear-groups", "--"), nobody.pw_uid, nobody.pw_gid)
-    if uid == 0 and dropped.can("true"):
+    if uid == 0 and dropped.can_run("true"):
         return dropped
     who = "root, which Postgres refuses" if uid == 0 else f"uid {uid}, which /etc/passwd does not know"
     raise ConfigError(

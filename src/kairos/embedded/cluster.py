@@ -29,8 +29,9 @@ PORT = 5432  # only names the socket file: nothing listens on the network
 TIMEOUT = 60.0  # seconds for a start, a recovery or a stop
 KILL_AFTER = 20.0  # seconds between a fast shutdown and SIGKILL
 LOG_LIMIT = 10 * 2**20  # bytes of the log, and of the old log that is kept when it is rotated
-# Feeds the first argument to a command. The shell's own input is the lock file, so if this process is killed the next
-# one waits until the command has ended. The command itself must not hold the lock: it may be the server.
+# Pipes the first argument into a command. The shell has the lock file as its input and so holds the lock: if this
+# process is killed, the next one waits until the command has ended. The command does not hold it, for it may be the
+# server.
 _PIPED_INPUT = r'text=$1; shift; printf "%s\n" "$text" | "$@"; exit $?'
 SETTINGS = {
     "listen_addresses": "",
@@ -80,7 +81,7 @@ class Cluster:
         self._remove_stale_files()
         binaries = find_binaries()
         self._take_ownership()
-        if not self._account.can("test", "-x", str(binaries / "postgres")):
+        if not self._account.can_run("test", "-x", str(binaries / "postgres")):
             binaries = copy_binaries(binaries, self._data / f"binaries-{major_version(binaries)}")
         if self.directory.exists():
             self._check_version(binaries)
@@ -113,7 +114,10 @@ class Cluster:
         return self.answers()
 
     def _end(self, gently: signal.Signals, *, then: signal.Signals) -> None:
-        """End the postmaster, whose children follow it, or children that outlived their postmaster."""
+        """End the postmaster, with which its children end, or children that outlived their postmaster.
+
+        Sends the signal `gently`, and `then` another one if that takes too long.
+        """
         started = time.monotonic()
         sent: set[tuple[int, signal.Signals]] = set()
         while living := live_processes(self.directory, self._account):
@@ -154,7 +158,7 @@ class Cluster:
                 for each in (path, *path.rglob("*")):
                     os.chown(each, self._account.uid, self._account.gid, follow_symlinks=False)
         os.chown(self._socket.parent, self._account.uid, self._account.gid)
-        if not self._account.can("test", "-w", str(self._data)):
+        if not self._account.can_run("test", "-w", str(self._data)):
             raise ConfigError(
                 f"Postgres refuses to run as root, and the account it runs as may not write to {self._data}: "
                 "choose a data directory that all users may enter, or run Kairos as an ordinary user."
@@ -195,7 +199,7 @@ class Cluster:
         try:
             self._run(lock, binaries / "pg_ctl", "start", "-w", "-t", f"{TIMEOUT:.0f}", *where, "-o", options)
         except DatabaseUnavailable as error:
-            if self._is_running():  # a server that a killed process was starting is up by now
+            if self._is_running():  # another process, since killed, had begun to start it
                 return
             raise DatabaseUnavailable(
                 f"Postgres did not start: {error.message}\nIts log ends:\n{self._log_tail(spoken)}"
@@ -211,7 +215,7 @@ class Cluster:
         }
         with (
             tempfile.TemporaryFile() as printed
-        ):  # with a pipe, it would die of SIGPIPE if this process is killed
+        ):  # a pipe would end the program by SIGPIPE if this process is killed
             done = subprocess.run(
                 [*self._account.prefix, "sh", "-c", _PIPED_INPUT, "sh", text, program, *arguments],
                 stdin=lock,

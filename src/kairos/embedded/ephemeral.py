@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Its standard input is a pipe that only the watched process holds open: `cat` returns when that process is
-# gone, also by kill -9. Unlike PR_SET_PDEATHSIG this does not depend on the thread that started the server,
-# and survives a change of account. A server it may not see ends itself a minute after losing its pid file.
+# Only the watched process holds the other end of the pipe that is the standard input: `cat` returns when that process
+# ends, also by kill -9. Unlike PR_SET_PDEATHSIG this does not depend on the thread that started the server, and
+# survives a change of account. A server whose /proc entry is unreadable ends itself a minute after losing its pid file.
 WATCHER = """
 cat >/dev/null
 pid=$(head -n 1 "$1/postgres/postmaster.pid" 2>/dev/null)

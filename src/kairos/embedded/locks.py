@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FileLock:
-    """`exclusive` for a critical section; `share`, `try_exclusive` and `release` to count who is left."""
+    """Use `exclusive` for a critical section; `share`, `try_exclusive` and `release` find out who is the last user."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -52,7 +52,7 @@ class FileLock:
         return True
 
     def try_exclusive(self) -> bool:
-        """Turn the shared lock into an exclusive one, unless another process shares it."""
+        """Turn the shared lock into an exclusive one; return False if another process shares it."""
         return self._file is not None and _try(self._file, fcntl.LOCK_EX)
 
     def release(self) -> None:

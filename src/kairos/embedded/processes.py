@@ -17,7 +17,7 @@ PROC = Path("/proc")
 
 
 class Process(NamedTuple):
-    """A live Postgres process: the postmaster, or a child of one that may be gone."""
+    """A live Postgres process: a postmaster, or a child, whose postmaster may have ended."""
 
     pid: int
     is_postmaster: bool
@@ -77,18 +77,18 @@ def _is_in(process: Path, wanted: os.stat_result, account: Account) -> bool:
     try:
         return os.path.samestat(cwd.stat(), wanted)
     except PermissionError:
-        # Root without CAP_SYS_PTRACE (a container) may not look, but the server's own account may.
+        # In a container, root without CAP_SYS_PTRACE may not read this link, but the server's own account may.
         same = f'[ "$(stat -L -c %d:%i {cwd})" = {wanted.st_dev}:{wanted.st_ino} ]'
-        return process.stat().st_uid == account.uid and account.can("sh", "-c", same)
+        return process.stat().st_uid == account.uid and account.can_run("sh", "-c", same)
 
 
 def _by_pid_file(cluster: Path) -> list[Process]:
-    """Where there is no /proc, trust the pid file while some process has that pid."""
+    """Return the postmaster by its pid file, for systems without /proc."""
     try:
         pid = int((cluster / "postmaster.pid").read_text().split("\n", 1)[0])
         os.kill(pid, 0)
     except (FileNotFoundError, ProcessLookupError, ValueError):
         return []
-    except PermissionError:  # another account's process; more cannot be known
+    except PermissionError:  # the process belongs to another account: assume that it is the postmaster
         pass
     return [Process(pid, True)]

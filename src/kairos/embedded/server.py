@@ -2,11 +2,11 @@
 
 What lies in the data directory:
 
-    postgres/       the cluster, made in another folder and renamed when it is complete
+    postgres/       the cluster, created under another name and renamed when complete
     postgres.log    the server's log, the last 10 MB or so; .old is the part before that
     socket/         the Unix socket (in /tmp, if this path is too long for one)
-    lock            held for the length of a start or a stop
-    users           held, shared, by each process between its start and its stop
+    lock            locked during a start or a stop
+    users           locked in shared mode by each process that uses the server
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ SOCKET_PATH_LIMIT = 107  # bytes in sun_path, without its closing NUL
 class Server:
     """A Postgres server in `data`, started by the first process to need it, stopped by the last to leave.
 
-    Its calls block: from a coroutine, use a thread. `settings` are Postgres settings, used if this object is
-    the one that starts the server. An `ephemeral` server owns `data`, which must be new or empty: the server
+    Its methods block: from a coroutine, call them in a thread. `settings` are Postgres settings, used if this object
+    is the one that starts the server. An `ephemeral` server owns `data`, which must be new or empty: the server
     ends with this process, however that ends, and `data` is removed. With `watched`, the server of a process that was
-    killed is stopped too, unless others use it; else it waits for the next start.
+    killed is stopped too, unless others use it; otherwise it keeps running.
     """
 
     def __init__(
@@ -65,9 +65,7 @@ class Server:
 
     def url(self, database: str = USER) -> str:
         """Return the URL of a database in this server, for asyncpg and psycopg alike."""
-        where = (
-            f"host={quote(str(self._socket_directory))}&port={PORT}"  # without a port, PGPORT would decide
-        )
+        where = f"host={quote(str(self._socket_directory))}&port={PORT}"  # without a port, drivers use PGPORT
         return f"postgresql://{USER}@/{quote(database, safe='')}?{where}"
 
     def start(self) -> str:
@@ -107,7 +105,7 @@ class Server:
             self._watchdog = None
 
     def discard_after_fork(self) -> None:
-        """Release what a forked child inherited; the parent keeps it. Closing a copy of a lock file unlocks nothing."""
+        """Close what a forked child inherited. The parent keeps its lock: closing a copied file unlocks nothing."""
         self._users.release()
         for each in (self._watcher, self._watchdog):
             if each is not None:

@@ -9,8 +9,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-# Its standard input is a pipe that only the watched process holds open. A line means that the server was stopped; end
-# of file without a line means that the process was killed. Until then this is a sleeping shell.
+# Only the watched process holds the other end of the pipe that is the standard input. A line means that the process
+# stopped the server itself, end of file without a line that it was killed. Until then only this shell runs.
 WAIT = 'read -r line || exec "$@"'
 # Other users of the server, such as a worker of the killed process, may be about to exit as well. After this many
 # seconds the server is left to them.
@@ -30,7 +30,7 @@ class ServerWatchdog:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                start_new_session=True,  # what ends a terminal, or its commands, must not reach it
+                start_new_session=True,  # signals of the terminal must not reach it
             )
         finally:
             os.close(reading)
@@ -40,8 +40,8 @@ class ServerWatchdog:
         os.close(self._writing)
 
     def stop(self) -> None:
-        """End the watchdog: the server was stopped in good order."""
-        with suppress(BrokenPipeError):  # it was killed
+        """End the watchdog after the server was left or stopped normally."""
+        with suppress(BrokenPipeError):  # the watchdog was killed
             os.write(self._writing, b"\n")
         os.close(self._writing)
         self._process.wait(timeout=30)

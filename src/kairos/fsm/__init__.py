@@ -1,4 +1,4 @@
-"""The lifecycle and the machinery to describe, check and draw state machines. Pure."""
+"""The lifecycle of jobs, and how state machines are described, checked and drawn. No I/O."""
 
 from kairos.fsm.lifecycle import JobState, can_transition
 from kairos.fsm.spec import Edge, Spec

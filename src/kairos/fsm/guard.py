@@ -1,4 +1,4 @@
-"""Render the lifecycle as SQL, which `kairos migrate` applies when it differs from the database's."""
+"""Render the lifecycle as SQL, which `kairos migrate` applies if the database has another version of it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from kairos.fsm.lifecycle import STORED, TERMINAL_STATUSES, JobState, Status, st
 
 
 def guard_sql() -> str:
-    """Return the SQL of `kairos.job_state()` and of the triggers that refuse a change of status outside the table.
+    """Return the SQL of `kairos.job_state()` and of the triggers that refuse other changes of status.
 
-    The text replaces what exists, and takes one lock on one table. The condition is in WHEN, so an allowed
-    change never enters plpgsql. The triggers also refuse a change to an ended job, a lowered lease, an insert with any
+    It replaces the existing functions and triggers, and locks one table. The condition is in WHEN, so that an allowed
+    change runs no plpgsql. The triggers also refuse a change to an ended job, a lowered lease, an insert with any
     status but `runnable`, and the deletion of a job that has not ended.
 
-    Postgres reads the stored condition again for each statement that changes a job, so it has few operators. It inlines
-    the function, because every part of that is immutable (a cast of the enum to text is not), and so does not parse its
-    body for each statement.
+    Postgres parses the stored condition for each statement that changes a job, so it has few operators. It inlines the
+    function only because every expression in it is immutable, which a cast of the enum to text is not; otherwise it
+    would parse the body for each statement too.
     """
     first = STORED[JobState.PENDING]
     settled = _quoted(TERMINAL_STATUSES)
@@ -73,7 +73,7 @@ for each statement execute function kairos.refuse_removal();
 
 
 def _states() -> str:
-    """Return a WHEN for each stored status, with the state that people read."""
+    """Return a WHEN for each stored status, with its `JobState`."""
     whens = {
         Status.RUNNABLE: f"case when eligible_at > at then '{JobState.SCHEDULED}' else '{JobState.PENDING}' end"
     }
@@ -83,7 +83,7 @@ def _states() -> str:
 
 
 def _targets() -> str:
-    """Return a WHEN for each status of a live job, with an array of those that it may change to."""
+    """Return a WHEN for each status of a live job, with an array of the statuses it may change to."""
     targets: dict[Status, list[Status]] = {}
     for source, target in stored_pairs():
         targets.setdefault(source, []).append(target)

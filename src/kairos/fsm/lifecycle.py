@@ -13,7 +13,7 @@ from kairos.fsm.spec import Edge, Spec
 
 
 class Status(StrEnum):
-    """What the database stores (`durable_status`)."""
+    """The status that the database stores (`durable_status`)."""
 
     RUNNABLE = "runnable"
     EXECUTING = "executing"
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 class JobState(StrEnum):
-    """The state that people read: the stored status, where `runnable` is either scheduled or pending."""
+    """The state that people read. It is the stored status, but `runnable` is scheduled (due later) or pending (due)."""
 
     SCHEDULED = "scheduled"
     PENDING = "pending"
@@ -58,7 +58,7 @@ class Verb(StrEnum):
 
 
 class By(StrEnum):
-    """The actor of a change."""
+    """Who makes a change."""
 
     WORKER = "worker"
     REAPER = "reaper"

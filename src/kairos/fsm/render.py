@@ -36,7 +36,7 @@ def mermaid(spec: Spec) -> str:
 
 
 def as_json(spec: Spec) -> dict[str, Any]:
-    """Return the machine as JSON values."""
+    """Return the machine as a JSON document."""
     return {
         "name": spec.name,
         "states": list(spec.states),
@@ -55,7 +55,7 @@ def as_json(spec: Spec) -> dict[str, Any]:
     }
 
 
-def of_json(document: Mapping[str, Any]) -> Spec:
+def from_json(document: Mapping[str, Any]) -> Spec:
     """Read a machine that `as_json` wrote."""
     return Spec(
         name=document["name"],

@@ -1,4 +1,4 @@
-"""The table of requests: what a client may ask of a job that exists.
+"""The table of requests: what a client may do to an existing job.
 
 A request is not a transition. Some make one (`cancel`, `run_now`), some do not (`edit`, `signal`), `retry` makes
 another job. `Job.can`, the 409 answers, the bulk requests, the scopes of the routes, the buttons of the dashboard, the
@@ -22,17 +22,17 @@ class JobRequest:
     request), `queue` (to notify), `running` (was asked to stop) and `freed_key` (the partition key that it freed).
     """
 
-    name: str  # in `can`, of the Python method; with dashes, of the CLI command and in the URL
-    label: str  # on a button
+    name: str  # in `Job.can` and of the Python method; with dashes, in the CLI and in the URL
+    label: str  # of its button
     help: str  # what it does, for the command line and the reference
     effect: str  # what happens to the jobs, for a person who is about to confirm it
-    done: str  # "job 7 cannot be …", "job 7 is …"
+    done: str  # the participle in "job 7 cannot be …" and "job 7 is …"
     statement: str
-    verb: Verb | None = None  # the transition that it makes
-    sources: tuple[JobState, ...] = ()  # where it is allowed, besides the sources of `verb`
+    verb: Verb | None = None  # the transition that it causes
+    sources: tuple[JobState, ...] = ()  # states that allow it, besides the sources of `verb`
     scope: Literal["enqueue", "operate"] = "operate"
     method: Literal["POST", "PATCH", "DELETE"] = "POST"
-    suffix: str | None = None  # of the path, where it is not the name
+    suffix: str | None = None  # of the path, if it is not the name
     fields: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
     in_bulk: bool = True
@@ -40,7 +40,7 @@ class JobRequest:
 
     @property
     def transition(self) -> Transition | None:
-        """The row of the lifecycle that the request triggers."""
+        """The transition that the request causes, if any."""
         return next((row for row in TRANSITIONS if row.verb == self.verb), None)
 
     @property
@@ -65,7 +65,7 @@ class JobRequest:
         return f"/api/jobs/{{id}}{f'/{self.word}' if self.suffix is None else self.suffix}"
 
 
-# In the order in which they are shown: what ends or destroys work comes last.
+# In the order in which they are shown: requests that end or delete jobs come last.
 _TABLE = (
     JobRequest(
         name="edit",
@@ -132,7 +132,7 @@ _TABLE = (
         done="cancelled",
         statement="cancel_jobs",
         verb=Verb.CANCEL,
-        sources=(JobState.RUNNING,),  # its step honours that: `yield`
+        sources=(JobState.RUNNING,),  # the step ends it, by `yield`
         fields=("reason",),
         context=("actor",),
         dangerous=True,

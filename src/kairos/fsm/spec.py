@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """One allowed change: `verb` moves `source` to `target`, `by` an actor, `because` of a reason."""
+    """One allowed change: `verb` moves `source` to `target`. `by` is the actor, `because` the reason."""
 
     verb: str
     source: str
@@ -46,7 +46,7 @@ class Spec:
         return tuple(state for state in self.states if state not in seen)
 
     def problems(self) -> tuple[str, ...]:
-        """Return every structural problem as one sentence; empty for a sound machine."""
+        """Return a sentence for each state that an edge names and the machine lacks, and for each unreachable one."""
         known = set(self.states)
         strange = [
             f"{edge.verb!r} leads from {edge.source!r} to {edge.target!r}, which {self.name!r} does not have."

@@ -1,4 +1,4 @@
-"""How each state is shown, in the dashboard and in a terminal; never by colour alone."""
+"""How the dashboard and the terminal show each state; never by colour alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kairos.fsm.lifecycle import JobState
 
 
 class StateStyle(NamedTuple):
-    """`tone` and `glyph` are names of the dashboard; `symbol` and `colour` are for a terminal."""
+    """`tone` and `glyph` are for the dashboard, `symbol` and `colour` for a terminal."""
 
     tone: str
     glyph: str

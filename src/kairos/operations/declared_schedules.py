@@ -65,7 +65,7 @@ def synchronise(
     if stored:
         yield Query("claim_declared_schedules", (app, texts(stored), texts(actions)))
     if worker is not None:
-        yield Query("declare_schedules", (worker, app, texts([each.name for each in declared])))
+        yield Query("save_declarations", (worker, app, texts([each.name for each in declared])))
     whole_app = app is not None and bool(declared)
     if not (whole_app or actions):
         return []

@@ -15,7 +15,7 @@ from kairos.machine.backoff import write_policy
 from kairos.machine.call import Call, Options
 from kairos.schedule import when
 from kairos.shapes import read
-from kairos.shapes.job import Job, alike
+from kairos.shapes.job import Job, jobs_like
 from kairos.store.array_literals import instants, microseconds, plain, texts
 from kairos.store.query import Notify, Operation, Query, Row
 
@@ -50,7 +50,7 @@ def enqueue_many(calls: Iterable[Call]) -> Operation[list[Job]]:
     if query.name == "insert_alike_jobs":
         yield Notify(queues=(batch[0].queue,))
         row = answer[0]
-        return alike(_new_job(batch[0], row["ids"][0], row, inputs[0], here), row["ids"], inputs)
+        return jobs_like(_new_job(batch[0], row["ids"][0], row, inputs[0], here), row["ids"], inputs)
     yield Notify(queues={call.queue for call, row in zip(batch, answer, strict=True) if row["is_new"]})
     for call, row, given in zip(batch, answer, inputs, strict=True):
         jobs.append(

@@ -98,7 +98,7 @@ def counts(filters: Filters) -> Operation[Counts]:
         elif wanted.given == {"error_text"}:
             ids = yield from _gather_ids(_failed(wanted, None))
         if ids is not None:
-            rows = yield Query("count_found_jobs", (ids,))
+            rows = yield Query("count_jobs_by_id", (ids,))
             found = {row["state"]: row["jobs"] for row in rows}
         else:
             sample = yield from page(wanted, limit=COUNTED_SAMPLE, whole=False)
@@ -136,7 +136,7 @@ def _page(filters: Filters, before: int | None, limit: int, whole: bool) -> Oper
     # There are few of them as long as the workers keep up.
     is_due = filters.due is JobState.PENDING and filters.input is None
     if filters.input is not None:
-        asked = Query("find_searched_jobs", (filters.input, filters.action, before, MAX_GATHERED + 1))
+        asked = Query("find_jobs_by_argument", (filters.input, filters.action, before, MAX_GATHERED + 1))
         ids = yield from _gather_ids(asked)
     if ids is None and (is_due or gathered is not None):
         found = yield _list(filters, before, max(limit + 1, min(_GLANCE, MAX_SCANNED)), limit + 1, whole)
@@ -162,11 +162,11 @@ def _page(filters: Filters, before: int | None, limit: int, whole: bool) -> Oper
 
 
 def _tagged(filters: Filters, before: int | None) -> Query:
-    return Query("find_tagged_jobs", (filters.tag, before, MAX_GATHERED + 1))
+    return Query("find_jobs_by_tag", (filters.tag, before, MAX_GATHERED + 1))
 
 
 def _failed(filters: Filters, before: int | None) -> Query:
-    return Query("find_failed_jobs", (filters.error_text, before, MAX_GATHERED + 1))
+    return Query("find_jobs_by_error_words", (filters.error_text, before, MAX_GATHERED + 1))
 
 
 def _due(filters: Filters, before: int | None, limit: int) -> Operation[list[int] | None]:

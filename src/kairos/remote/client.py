@@ -12,9 +12,9 @@ from pydantic.alias_generators import to_camel
 from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
 from kairos.fsm.requests import REQUESTS
-from kairos.remote.exchange import Talk
+from kairos.remote.exchange import Exchange
 from kairos.remote.remote_operations import RemoteOperations
-from kairos.remote.request_encoding import RemoteCall, part, value, wire
+from kairos.remote.request_encoding import RemoteCall, path_segment, to_json_object, to_json_value
 from kairos.remote.runners import AsyncRunner, SyncRunner
 from kairos.remote.schedules import RemoteSchedules
 from kairos.remote.sse import follow
@@ -103,7 +103,7 @@ class KairosClient(RemoteOperations):
 
         `start` and `end` are other names of `inserted_from` and `inserted_to`; `limit` is the size of a page.
         """
-        renamed = in_query({_ALSO.get(name, name): value(each) for name, each in filters.items()})
+        renamed = in_query({_ALSO.get(name, name): to_json_value(each) for name, each in filters.items()})
         return self._iterate(self._pages("/api/jobs", "jobs", {**renamed, "limit": limit}, self._bound))
 
     def history(self, job_id: int) -> Any:
@@ -156,18 +156,18 @@ class KairosClient(RemoteOperations):
     def edit(self, job_id: int, /, **changes: Any) -> Any:
         """Change `priority`, `queue`, `tags`, `run_at`, `ttl` or `expires_at` of a job that waits for a worker."""
         asked = REQUESTS["edit"]
-        body = {to_camel(name): value(each) for name, each in changes.items()}
+        body = {to_camel(name): to_json_value(each) for name, each in changes.items()}
         return self._run(self._job(asked.method, asked.path.format(id=job_id), body))
 
     def delete(self, job_id: int) -> Any:
         """Delete a job that ended, with its history, signals and logs."""
         asked = REQUESTS["delete"]
-        return self._run(self._nothing(asked.method, asked.path.format(id=job_id)))
+        return self._run(self._send_only(asked.method, asked.path.format(id=job_id)))
 
     def signal(self, job_id: int, name: str, payload: Any = None, *, dedup_key: str | None = None) -> Any:
         """Send a signal to a job; it answers "woke", "delivered" or "duplicate"."""
         return self._run(
-            self._signal(job_id, wire({"name": name, "payload": payload, "dedup_key": dedup_key}))
+            self._signal(job_id, to_json_object({"name": name, "payload": payload, "dedup_key": dedup_key}))
         )
 
     # Queues, workers, schedules, alarms, stats
@@ -178,11 +178,11 @@ class KairosClient(RemoteOperations):
 
     def pause(self, queue: str) -> Any:
         """Stop picking from a queue."""
-        return self._run(self._one("POST", f"/api/queues/{part(queue)}/pause", "queue", Queue))
+        return self._run(self._read_one("POST", f"/api/queues/{path_segment(queue)}/pause", "queue", Queue))
 
     def resume(self, queue: str) -> Any:
         """Pick from a queue again."""
-        return self._run(self._one("POST", f"/api/queues/{part(queue)}/resume", "queue", Queue))
+        return self._run(self._read_one("POST", f"/api/queues/{path_segment(queue)}/resume", "queue", Queue))
 
     def workers(self) -> Any:
         """Return the registered workers."""
@@ -194,32 +194,32 @@ class KairosClient(RemoteOperations):
         return RemoteSchedules(self)
 
     def alarms(self, *, all: bool = False) -> Any:  # noqa: A002 (its name in the URL)
-        """Iterate over the alarms that are open; with `all`, also over those that were cleared lately."""
+        """Iterate over the open alarms; with `all`, also over recently cleared ones."""
         params = {"all": "true"} if all else {}
         return self._iterate(self._pages("/api/alarms", "alarms", params, partial(parse, Alarm)))
 
     def acknowledge(self, alarm_id: int) -> Any:
         """Acknowledge an alarm; one about a past event is cleared by that."""
-        return self._run(self._one("POST", f"/api/alarms/{alarm_id}/acknowledge", "alarm", Alarm))
+        return self._run(self._read_one("POST", f"/api/alarms/{alarm_id}/acknowledge", "alarm", Alarm))
 
     def stats(self, window: int = 3600) -> Any:
         """Return the statistics, as the document of `GET /api/stats`."""
-        return self._run(self._one("GET", "/api/stats", "stats", dict, {"window": window}))
+        return self._run(self._read_one("GET", "/api/stats", "stats", dict, {"window": window}))
 
     def _ask(self, name: str, job_id: int, *, once: bool = False, **details: Any) -> Any:
-        """Make a request that is answered with a job."""
+        """Make a request whose response is a job."""
         asked = REQUESTS[name]
-        body = wire(details) or None
+        body = to_json_object(details) or None
         return self._run(self._job(asked.method, asked.path.format(id=job_id), body, once=once))
 
     def _apply(self, request: str, job: Job, **details: Any) -> Any:
         return self._ask(request, job.id, **details)
 
-    def _run(self, talk: Talk[Any]) -> Any:
-        return self._open_runner().run(talk)
+    def _run(self, exchange: Exchange[Any]) -> Any:
+        return self._open_runner().run(exchange)
 
-    def _iterate(self, talk: Talk[Any]) -> Any:
-        return self._open_runner().iterate(talk)
+    def _iterate(self, exchange: Exchange[Any]) -> Any:
+        return self._open_runner().iterate(exchange)
 
     def _open_runner(self) -> SyncRunner | AsyncRunner:
         if self._runner is None:
@@ -228,14 +228,14 @@ class KairosClient(RemoteOperations):
 
 
 class RemoteOptions:
-    """A client with scheduling options; they never mix with arguments."""
+    """A client with scheduling options, which are so kept apart from the arguments of actions."""
 
     def __init__(self, client: KairosClient, options: Mapping[str, Any]) -> None:
         self._client = client
         self._options = options
 
     def call(self, action: str, /, **arguments: Any) -> RemoteCall:
-        """A call as a value, for `enqueue_many`."""
+        """Describe a call, for `enqueue_many`."""
         return RemoteCall(action, arguments, self._options)
 
     def enqueue(self, action: str, /, **arguments: Any) -> Any:

@@ -18,21 +18,21 @@ from kairos.store.query import Pause
 T = TypeVar("T")
 
 _FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
-_LONGEST_RETRY_AFTER = 60.0  # of a Retry-After
+_LONGEST_RETRY_AFTER = 60.0  # the longest Retry-After that is obeyed
 _NOT_NOW, _BUSY = 503, 429
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request. `again` marks it as safe to repeat: it changes nothing, or carries an Idempotency-Key."""
+    """One request. It is `repeatable` if it changes nothing or carries an Idempotency-Key."""
 
     method: str
     path: str
     params: Mapping[str, Any] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    again: bool = False
-    wait: float = 0.0  # seconds that the service may hold the request on purpose
+    repeatable: bool = False
+    wait: float = 0.0  # seconds for which the service may hold the response, as in a long poll
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """The connection failed: the request may or may not have arrived."""
+class ConnectionLost:
+    """The connection failed; the service may have executed the request or not."""
 
     error: Exception
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
-    """Open a stream; the response has no document if it streams."""
+class OpenStream:
+    """Open a stream of lines; only an error response has a document."""
 
     ask: HttpRequest
 
@@ -63,33 +63,33 @@ class ReadLine:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of an iterated result."""
+    """One item that the runner passes to the caller of an iterator."""
 
     value: Any
 
 
-Effect: TypeAlias = HttpRequest | Open | ReadLine | Item | Pause
-Talk: TypeAlias = Generator[Effect, Any, T]
+Effect: TypeAlias = HttpRequest | OpenStream | ReadLine | Item | Pause
+Exchange: TypeAlias = Generator[Effect, Any, T]
 
 
-def send(request: HttpRequest, tries: int) -> Talk[Any]:
+def send(request: HttpRequest, tries: int) -> Exchange[Any]:
     """Send a request with retries; return its document, or raise the service's error."""
     return (yield from _send(request, request, tries)).document
 
 
-def open_stream(request: HttpRequest, tries: int) -> Talk[None]:
-    """Begin to read a stream."""
-    yield from _send(Open(request), request, tries)
+def open_stream(request: HttpRequest, tries: int) -> Exchange[None]:
+    """Open a stream with retries; raise the service's error."""
+    yield from _send(OpenStream(request), request, tries)
 
 
-def _send(effect: HttpRequest | Open, request: HttpRequest, tries: int) -> Talk[HttpResponse]:
+def _send(effect: HttpRequest | OpenStream, request: HttpRequest, tries: int) -> Exchange[HttpResponse]:
     for attempt in count(1):
         answer = yield effect
-        if isinstance(answer, Lost):
-            if not request.again or attempt >= tries:
+        if isinstance(answer, ConnectionLost):
+            if not request.repeatable or attempt >= tries:
                 raise Unreachable(_lost(request, answer)) from answer.error
             yield Pause(backoff(attempt))
-        elif answer.status == _BUSY or (answer.status == _NOT_NOW and request.again):
+        elif answer.status == _BUSY or (answer.status == _NOT_NOW and request.repeatable):
             if attempt >= tries:
                 raise (yield from failure(answer.status, answer.headers, answer.document, request.body))
             yield Pause(max(_retry_after(answer.headers), backoff(attempt)))
@@ -112,9 +112,9 @@ def _retry_after(headers: Mapping[str, str]) -> float:
     return min(float(seconds), _LONGEST_RETRY_AFTER) if seconds.isdigit() else 0.0
 
 
-def _lost(request: HttpRequest, lost: Lost) -> str:
+def _lost(request: HttpRequest, lost: ConnectionLost) -> str:
     what = f"{request.method} {request.path}"
     kind = type(lost.error).__name__
-    if request.again:
+    if request.repeatable:
         return f"The service cannot be reached ({kind}): {what} was tried again and again."
     return f"The connection broke during {what} ({kind}): look whether it was done before you repeat it."

@@ -46,7 +46,7 @@ def _intent(message: str, details: Mapping[str, Any], text: str) -> IntentError:
     position, length = details.get("position", 0), details.get("length", 0)
     error = IntentError(
         message,
-        text=text or " " * (position + length),  # in a batch the position is known, but not the text
+        text=text or " " * (position + length),  # of a batch, only the position is known
         position=position,
         length=length,
         suggestions=details.get("suggestions", ()),
@@ -58,7 +58,7 @@ def _intent(message: str, details: Mapping[str, Any], text: str) -> IntentError:
 def _holder(job_id: int) -> Generator[Any, Any, Any]:
     from kairos.remote import exchange
 
-    request = exchange.HttpRequest("GET", f"/api/jobs/{job_id}", again=True)
+    request = exchange.HttpRequest("GET", f"/api/jobs/{job_id}", repeatable=True)
     return parse(Job, (yield from exchange.send(request, 3))["job"])
 
 

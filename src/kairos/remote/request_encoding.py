@@ -25,15 +25,15 @@ class RemoteCall:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
-        return {"action": self.action, "input": dict(self.input), **wire(_timed(self.options))}
+        return {"action": self.action, "input": dict(self.input), **to_json_object(_timed(self.options))}
 
 
-def wire(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert names to camelCase and values to JSON, without those that are None."""
-    return {to_camel(name): value(each) for name, each in given.items() if each is not None}
+def to_json_object(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert names to camelCase and values to JSON; leave out values that are None."""
+    return {to_camel(name): to_json_value(each) for name, each in given.items() if each is not None}
 
 
-def value(given: Any) -> Any:
+def to_json_value(given: Any) -> Any:
     if isinstance(given, datetime):
         return given.isoformat()
     if isinstance(given, timedelta):
@@ -47,13 +47,13 @@ def value(given: Any) -> Any:
     return list(given) if isinstance(given, tuple | set | frozenset) else given
 
 
-def part(name: str) -> str:
-    """Quote a name for use as one path segment."""
+def path_segment(name: str) -> str:
+    """Quote a name as one segment of a path."""
     return quote(name, safe="")
 
 
 def _timed(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Send a delay as words, so that it counts by the database's clock; rounded up to whole seconds."""
+    """Convert a delay to `when: in n seconds`, which counts by the database's clock; round up to whole seconds."""
     if options.get("delay") is None:
         return options
     if options.get("when") is not None or options.get("run_at") is not None:

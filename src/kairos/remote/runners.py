@@ -11,7 +11,15 @@ from typing import Any, TypeVar
 import httpx2
 
 from kairos import json_codec
-from kairos.remote.exchange import HttpRequest, HttpResponse, Item, Lost, Open, ReadLine, Talk
+from kairos.remote.exchange import (
+    ConnectionLost,
+    Exchange,
+    HttpRequest,
+    HttpResponse,
+    Item,
+    OpenStream,
+    ReadLine,
+)
 from kairos.store.query import Pause, Returned, advance, drive, drive_sync
 
 T = TypeVar("T")
@@ -31,20 +39,20 @@ class SyncRunner:
     def close(self) -> None:
         self._client.close()
 
-    def run(self, talk: Talk[T]) -> T:
-        return drive_sync(talk, self._send)
+    def run(self, exchange: Exchange[T]) -> T:
+        return drive_sync(exchange, self._send)
 
-    def iterate(self, talk: Talk[Any]) -> Iterator[Any]:
+    def iterate(self, exchange: Exchange[Any]) -> Iterator[Any]:
         came: Any = None
         with ExitStack() as opened:
             lines: Iterator[str] = iter(())
-            while not isinstance(effect := advance(talk, came), Returned):
+            while not isinstance(effect := advance(exchange, came), Returned):
                 match effect:
                     case Item(value):
                         yield value
                     case Pause(seconds):
                         time.sleep(seconds)
-                    case Open(ask):
+                    case OpenStream(ask):
                         opened.close()
                         try:
                             response = opened.enter_context(self._client.stream(**_stream(ask)))
@@ -53,20 +61,20 @@ class SyncRunner:
                             lines = response.iter_lines()
                             came = _answer(response, streams=response.status_code < 400)
                         except BROKEN as error:
-                            came = Lost(error)
+                            came = ConnectionLost(error)
                     case ReadLine():
                         try:
                             came = next(lines, None)
                         except BROKEN as error:
-                            came = Lost(error)
+                            came = ConnectionLost(error)
                     case _:
                         came = self._send(effect)
 
-    def _send(self, ask: Any) -> HttpResponse | Lost:
+    def _send(self, ask: Any) -> HttpResponse | ConnectionLost:
         try:
             return _answer(self._client.request(**_request(ask, self._timeout)))
         except BROKEN as error:
-            return Lost(error)
+            return ConnectionLost(error)
 
 
 class AsyncRunner:
@@ -79,20 +87,20 @@ class AsyncRunner:
     async def close(self) -> None:
         await self._client.aclose()
 
-    async def run(self, talk: Talk[T]) -> T:
-        return await drive(talk, self._send)
+    async def run(self, exchange: Exchange[T]) -> T:
+        return await drive(exchange, self._send)
 
-    async def iterate(self, talk: Talk[Any]) -> AsyncIterator[Any]:
+    async def iterate(self, exchange: Exchange[Any]) -> AsyncIterator[Any]:
         came: Any = None
         async with AsyncExitStack() as opened:
             lines: AsyncIterator[str] | None = None
-            while not isinstance(effect := advance(talk, came), Returned):
+            while not isinstance(effect := advance(exchange, came), Returned):
                 match effect:
                     case Item(value):
                         yield value
                     case Pause(seconds):
                         await asyncio.sleep(seconds)
-                    case Open(ask):
+                    case OpenStream(ask):
                         await opened.aclose()
                         try:
                             response = await opened.enter_async_context(self._client.stream(**_stream(ask)))
@@ -101,21 +109,21 @@ class AsyncRunner:
                             lines = response.aiter_lines()
                             came = _answer(response, streams=response.status_code < 400)
                         except BROKEN as error:
-                            came = Lost(error)
+                            came = ConnectionLost(error)
                     case ReadLine():
                         assert lines is not None
                         try:
                             came = await anext(lines, None)
                         except BROKEN as error:
-                            came = Lost(error)
+                            came = ConnectionLost(error)
                     case _:
                         came = await self._send(effect)
 
-    async def _send(self, ask: Any) -> HttpResponse | Lost:
+    async def _send(self, ask: Any) -> HttpResponse | ConnectionLost:
         try:
             return _answer(await self._client.request(**_request(ask, self._timeout)))
         except BROKEN as error:
-            return Lost(error)
+            return ConnectionLost(error)
 
 
 def _request(ask: HttpRequest, timeout: float) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kairos.remote.exchange import HttpRequest, Talk, send
-from kairos.remote.request_encoding import RemoteCall, part, wire
+from kairos.remote.exchange import Exchange, HttpRequest, send
+from kairos.remote.request_encoding import RemoteCall, path_segment, to_json_object
 from kairos.shapes import parse
 from kairos.shapes.schedule import Schedule, Tick
 
@@ -25,7 +25,7 @@ class RemoteSchedules:
 
     def add(self, name: str, when: str, call: RemoteCall, **options: Any) -> Any:
         """Make a schedule: `kairos.schedules.add("nightly", "every day at 3am", kairos.call("report"))`."""
-        body = {"name": name, "when": when, **call.body(), **wire(options)}
+        body = {"name": name, "when": when, **call.body(), **to_json_object(options)}
         return self._client._run(self._schedule("POST", "", body))
 
     def get(self, name: str) -> Any:
@@ -65,15 +65,15 @@ class RemoteSchedules:
         """Delete a schedule; its jobs and ticks stay."""
         return self._client._run(self._schedule("DELETE", _path(name)))
 
-    def _schedule(self, method: str, path: str, body: Any = None) -> Talk[Any]:
-        request = HttpRequest(method, f"/api/schedules{path}", body=body, again=method == "GET")
+    def _schedule(self, method: str, path: str, body: Any = None) -> Exchange[Any]:
+        request = HttpRequest(method, f"/api/schedules{path}", body=body, repeatable=method == "GET")
         return _read((yield from send(request, self._client._tries))["schedule"])
 
-    def _made(self, path: str) -> Talk[int]:
+    def _made(self, path: str) -> Exchange[int]:
         document = yield from send(HttpRequest("POST", f"/api/schedules{path}"), self._client._tries)
         return int(document["job"]["id"])
 
-    def _backfilled(self, path: str, body: Any) -> Talk[Sequence[int]]:
+    def _backfilled(self, path: str, body: Any) -> Exchange[Sequence[int]]:
         document = yield from send(
             HttpRequest("POST", f"/api/schedules{path}", body=body), self._client._tries
         )
@@ -86,4 +86,4 @@ def _read(document: Mapping[str, Any]) -> Schedule:
 
 
 def _path(name: str) -> str:
-    return f"/{part(name)}"
+    return f"/{path_segment(name)}"

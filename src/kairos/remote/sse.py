@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from kairos.fsm.lifecycle import TERMINAL, JobState
-from kairos.remote.exchange import HttpRequest, Item, Lost, ReadLine, Talk, backoff, open_stream
+from kairos.remote.exchange import ConnectionLost, Exchange, HttpRequest, Item, ReadLine, backoff, open_stream
 from kairos.store.query import Pause
 
 
@@ -21,8 +21,8 @@ class Event:
     cursor: int | None = None
 
 
-def follow(path: str, cursor: int | None, tries: int, *, ends: bool) -> Talk[None]:
-    """Yield the events of a stream; a job's stream `ends` with its final status, others never end."""
+def follow(path: str, cursor: int | None, tries: int, *, ends: bool) -> Exchange[None]:
+    """Yield the events of a stream. If it `ends`, it is that of a job and stops at its final status."""
     failures = 0
     state: Any = None
     for connection in count():
@@ -30,7 +30,7 @@ def follow(path: str, cursor: int | None, tries: int, *, ends: bool) -> Talk[Non
             failures += 1
             yield Pause(backoff(failures))
         headers = {} if cursor is None else {"Last-Event-ID": str(cursor)}
-        yield from open_stream(HttpRequest("GET", path, headers=headers, again=True), tries)
+        yield from open_stream(HttpRequest("GET", path, headers=headers, repeatable=True), tries)
         fields: dict[str, str] = {}
         while isinstance(line := (yield ReadLine()), str):
             if line:
@@ -47,12 +47,12 @@ def follow(path: str, cursor: int | None, tries: int, *, ends: bool) -> Talk[Non
                 cursor = event.cursor
             if event.name == "status":
                 if event.data["state"] == state:
-                    continue  # every connection starts with it
+                    continue  # the first event of every connection; the same as before
                 state = event.data["state"]
             yield Item(event)
             if ends and event.name == "status" and JobState(state) in TERMINAL:
                 return
-        assert line is None or isinstance(line, Lost)
+        assert line is None or isinstance(line, ConnectionLost)
 
 
 def _event(fields: dict[str, str]) -> Event | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class IntentError(BadRequest):
-    """An intent that is not understood. `position` and `length` mark the words at fault; each suggestion parses."""
+    """A text that cannot be understood. `position` and `length` locate the words at fault; each suggestion parses."""
 
     code = "INTENT"
 
@@ -34,7 +34,7 @@ class IntentError(BadRequest):
         return self._suggestions
 
     def suggest_only(self, parses: Callable[[str], bool]) -> IntentError:
-        """Keep only suggestions for which `understood` is true."""
+        """Drop the suggestions that `parses` rejects, when they are first read."""
         self._parses = parses
         return self
 

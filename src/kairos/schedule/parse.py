@@ -1,4 +1,4 @@
-"""Compile an intent into a plan: choose its notation by its shape, then parse it in that notation alone."""
+"""Compile an intent into a plan: choose its notation by its form, then parse it in that notation alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CALENDAR_EVENT = re.compile(
     r"(?:.*[\s0-9*/,-]\*-|\*-|.*[A-Za-z0-9]\.\.[A-Za-z0-9]|.*\*:|.*:\*|.*[0-9*]~|.*:[0-9]+/[0-9]|.*[0-9]/[0-9]+:|OnCalendar\s*=)",
     re.IGNORECASE,
 )
-# English reads these as one instant, systemd as a time of every day or every week.
+# Texts that are one instant in English, and a time of every day or every week in systemd's notation.
 ENGLISH_OR_EVENT = re.compile(
     r"(?:(?P<day>(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?),?\s+)?"
     r"(?P<time>\d\d:\d\d(?::\d\d)?(?:\s+(?:UTC|GMT|[a-z]+/\S+))?)",
@@ -57,7 +57,7 @@ def when(
         raise IntentError(timezones.unknown_zone(tz), text=tz, length=len(tz))
     instant = require_aware(now) if now is not None else datetime.now(UTC)
     calendars = calendars or {}
-    # Round a fraction of a second up, so that no tick comes before the requested delay has passed.
+    # Round up to whole seconds, so that no tick comes before the requested delay has passed.
     seconds = timezones.seconds_of(instant) + (1 if instant.microsecond else 0)
     try:
         recurrence = parse(text, seconds, zone, calendars)
@@ -68,7 +68,7 @@ def when(
 
 def read_sentence(sentence: str, calendars: Mapping[str, Container[date]] | None = None) -> Plan:
     """Parse a canonical sentence, including one whose last tick has passed."""
-    # Every anchor in a canonical sentence is absolute. Read at the epoch, none of them lies in the past.
+    # Every anchor in a canonical sentence is absolute; with the epoch as now, none of them is in the past.
     return when(sentence, now=datetime(1970, 1, 1, tzinfo=UTC), calendars=calendars)
 
 
@@ -114,7 +114,7 @@ def parse(text: str, now: int, zone: str, calendars: Mapping[str, Container[date
 
 
 def _reads_back(recurrence: Recurrence, now: int) -> bool:
-    """Whether the sentence of a recurrence parses to it."""
+    """Whether the canonical sentence of a recurrence parses to the same recurrence."""
     from kairos.schedule.english import grammar
 
     try:

@@ -1,4 +1,4 @@
-"""Decide for each due tick whether it fires or is skipped, with the reason."""
+"""Decide for each due tick whether it fires or is skipped, and why it is skipped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ON_TIME = timedelta(seconds=60)
 
 @dataclass(frozen=True, slots=True)
 class TickPolicy:
-    """How a schedule treats ticks that overlap a running job, or that were missed."""
+    """What a schedule does with ticks that overlap a live job, and with ticks that were missed."""
 
     overlap: str = "allow"
     catch_up: str = "last"
@@ -26,7 +26,7 @@ class TickPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision on one tick. `reason` None: it fires, `delay` after its instant."""
+    """The decision on one tick: skipped for a `reason`, or, if that is None, fired `delay` after its instant."""
 
     tick_at: datetime
     reason: str | None
@@ -44,9 +44,10 @@ def decide(
     left: int | None = None,
     more: bool = False,
 ) -> list[Decision]:
-    """Decide on every tick, in order; each one is either fired or skipped.
+    """Decide on every tick, in order.
 
-    `more`: later ticks are due too, so none of these is the last one.
+    `left` is how many ticks may still fire, if the schedule has a count. `more`: later ticks are due too, so that the
+    last of these is not the latest.
     """
     last = None if more else ticks[-1]
     reasons = [_lateness(policy, tick, last, now, paused_until) for tick in ticks]

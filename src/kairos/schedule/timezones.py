@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 EPOCH_ORDINAL = 719_163  # 1970-01-01
-# Last parts of zone names that are ordinary words.
+# Last parts of zone names that are ordinary words or several places.
 NOT_CITIES = {
     "easter",
     "west",
@@ -38,7 +38,7 @@ NOT_CITIES = {
     "vincennes",
 }
 # Letters that Unicode does not decompose.
-WITHOUT_MARKS = str.maketrans(
+UNDECOMPOSED = str.maketrans(
     {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ß": "ss", "ı": "i", "đ": "d", "Đ": "D"}
 )
 FIXED = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
@@ -75,16 +75,16 @@ def _cities() -> dict[str, str]:
     return {city: names.pop() for city, names in found.items() if len(names) == 1 and city not in NOT_CITIES}
 
 
-def without_marks(text: str) -> str:
-    """Letters without their marks: São Paulo, Zürich, Tórshavn."""
-    decomposed = unicodedata.normalize("NFKD", text.translate(WITHOUT_MARKS))
+def without_diacritics(text: str) -> str:
+    """Remove diacritics: “São Paulo” becomes “Sao Paulo”."""
+    decomposed = unicodedata.normalize("NFKD", text.translate(UNDECOMPOSED))
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
 
 
 @lru_cache(maxsize=4096)
 def find_zone(text: str) -> str | None:
     """The normalised name of a zone, a city, a country of one zone, or an offset such as `UTC+2`."""
-    wanted = without_marks(" ".join(text.split())).lower()
+    wanted = without_diacritics(" ".join(text.split())).lower()
     if wanted in ("utc", "gmt", "z", "zulu", "etc/utc", "etc/gmt", "uct", "etc/uct", "universal", "etc/zulu"):
         return "UTC"
     if offset := re.fullmatch(r"(?:utc|gmt)?([+-])(\d{1,2})(?::?(\d{2}))?", wanted):
@@ -105,14 +105,14 @@ def find_zone(text: str) -> str | None:
 
 def similar_zones(text: str) -> list[str]:
     """Names of zones or places that are spelled almost like this one, the nearest first."""
-    wanted = without_marks(" ".join(text.split())).lower()
+    wanted = without_diacritics(" ".join(text.split())).lower()
     names = _known() if "/" in wanted else {**_cities(), **PLACE_ZONES}
     close = get_close_matches(wanted.replace(" ", "_") if "/" in wanted else wanted, names, 2, 0.75)
     return [names[name] if "/" in name else name.title() for name in close]
 
 
 def unknown_zone(name: str) -> str:
-    """The sentence about a name that is no time zone."""
+    """The message for a name that is no time zone."""
     close = similar_zones(name)
     return f"{name!r} is not a time zone.{f' Did you mean {close[0]!r}?' if close else ''}"
 
@@ -139,7 +139,7 @@ def transition(zone: tzinfo, before: int, after: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LocalTime:
-    """A local time resolved to UTC. `other`: second instant of a repeated time; `gap`: length of the jump over it."""
+    """A local time resolved to UTC. `other`: second instant of a repeated time; `gap`: seconds that the clocks skip."""
 
     at: int
     other: int | None = None
@@ -167,7 +167,7 @@ def resolve_local_rfc5545(zone: tzinfo, local: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LocalStretch:
-    """Local times from `first` up to `end` that have one offset. `gap`: the clocks jump over them, at `opens`."""
+    """Local times from `first` up to `end` with one offset. If `gap`, the clocks skip them at the instant `opens`."""
 
     first: int
     end: int
@@ -180,7 +180,7 @@ NO_STRETCH = LocalStretch(0, 0, 0)
 
 
 def local_stretch(zone: tzinfo, local: int) -> LocalStretch:
-    """The stretch from a local time on, at most a day long. Skipped times have the offset before the gap."""
+    """Local times from `local` on with one offset, at most a day. Skipped times have the offset before the gap."""
     if zone is UTC:
         return LocalStretch(local, local + 86_400, 0)
     before, after = local - 2 * 86_400, local + 2 * 86_400
@@ -196,7 +196,7 @@ def local_stretch(zone: tzinfo, local: int) -> LocalStretch:
 
 
 def resolve_rfc5545_in_order(zone: tzinfo, ordered: Iterable[int]) -> Iterator[int]:
-    """Resolve local times by RFC 5545 as they are asked for, in the order of the instants; one may come twice."""
+    """Resolve ordered local times by RFC 5545, lazily, into ordered instants; one instant may come twice."""
     stretch = NO_STRETCH
     skipped: deque[int] = deque()  # resolved with the old offset, they fall among later local times
     for local in ordered:
@@ -213,8 +213,8 @@ def resolve_rfc5545_in_order(zone: tzinfo, ordered: Iterable[int]) -> Iterator[i
 
 
 def earliest_local(zone: tzinfo, since: int) -> int:
-    """A local time: no earlier one resolves to an instant after `since`."""
-    # Within a day of a jump forward, a skipped time may come that the clocks have passed.
+    """A local time before which no local time resolves to an instant after `since`."""
+    # After a jump forward, a skipped local time still resolves to an instant after the jump, with the old offset.
     return since + min(offset_at(zone, since), offset_at(zone, since - 86_400))
 
 

@@ -211,7 +211,7 @@ PLACE_ZONES = {
     "wake island": "Pacific/Wake",
 }
 
-# Names that mean several well-known places, or that most people take for another place than the zone of that name.
+# Names of several well-known places, or of a place that most people do not expect in the zone of that name.
 AMBIGUOUS_PLACES = {
     "san juan": ("America/Puerto_Rico", "America/Argentina/San_Juan"),
     "san jose": ("America/Los_Angeles", "America/Costa_Rica"),

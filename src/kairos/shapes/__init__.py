@@ -1,4 +1,4 @@
-"""The nouns of Kairos, each declared once: its fields, their columns, their names and types in JSON."""
+"""The record types of Kairos, each declared once: its fields, their columns, their names and types in JSON."""
 
 from kairos.shapes.shape import document, parse, read
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias, Union, get_args, get_origin
 Convert: TypeAlias = Callable[[Any], Any]
 
 
-def of_column(hint: Any) -> Convert | None:
-    """Return the conversion of a column to a type (JSON arrives as text, an array as a list); None if it needs none."""
+def column_conversion(hint: Any) -> Convert | None:
+    """Return the function that converts a column (JSON arrives as text, an array as a list); None if not needed."""
     kind, nullable = split_optional(hint)
     if kind is Any or get_origin(kind) is dict:
         return unless_none(json.loads)
@@ -24,11 +24,11 @@ def of_column(hint: Any) -> Convert | None:
     return None
 
 
-def of_json(hint: Any) -> Convert | None:
-    """Return the conversion of a JSON value to a type; None if it needs none."""
+def json_conversion(hint: Any) -> Convert | None:
+    """Return the function that converts a JSON value to a type; None if not needed."""
     kind, _ = split_optional(hint)
     if get_origin(kind) is tuple:
-        each = of_json(get_args(kind)[0])
+        each = json_conversion(get_args(kind)[0])
         return tuple if each is None else lambda array: tuple(map(each, array))
     if kind is timedelta:
         return lambda seconds: timedelta(seconds=seconds)
@@ -38,7 +38,7 @@ def of_json(hint: Any) -> Convert | None:
 
 
 def unless_none(convert: Convert) -> Convert:
-    """Return the same conversion, which passes None through."""
+    """Return the same conversion, but None stays None."""
     return lambda value: None if value is None else convert(value)
 
 

@@ -48,18 +48,18 @@ def _text(stored: bytes) -> str:
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))  # the job's own rule and that of its machine name the same fields
+    return tuple(dict.fromkeys(names))  # a job and its machine may redact the same field
 
 
 class _Bound:
-    """Hold the client's function that changes a job outside the fields, so that copies and pickles lack it."""
+    """Holds the client's function that changes a job. It is no field, so copies and pickles do not have it."""
 
     __slots__ = ("_change",)
     _change: Callable[..., Any]
 
 
 @shape("Job", parts={"error": JobError}, derived=("can", "parent"))
-@dataclass(slots=True)  # not frozen: a batch builds thousands, and freezing triples the price of each
+@dataclass(slots=True)  # not frozen: that triples the cost of each, and a batch builds thousands
 class Job(_Bound):
     """A job as it was when it was read. `can` are the requests that its state allows."""
 
@@ -108,7 +108,7 @@ class Job(_Bound):
     trace: str | None = None
     redact: Annotated[tuple[str, ...], Hidden(read=_distinct)] = ()
     error_group: Annotated[str | None, Shown("error.fingerprint")] = None  # of the failure that ended it
-    # False when an enqueue answered with the job that already held the unique key.
+    # False if an enqueue returned the job that already had the unique key.
     is_new: Annotated[bool, Hidden(column=None)] = True
 
     @property
@@ -157,13 +157,13 @@ class Job(_Bound):
         self._change = change
         return self
 
-    if not TYPE_CHECKING:  # a type checker refuses unknown names by itself
+    if not TYPE_CHECKING:  # a type checker reports unknown names itself
 
         def __getattr__(self, name: str) -> Any:
             raise missing_attribute(self, "A job", name, JOB.get(name))
 
     def __repr__(self) -> str:
-        """Leave out input and output: they may be long, and hold what the job redacts."""
+        """Leave out input and output: they may be long, and contain redacted fields."""
         return f"Job(id={self.id}, action={self.action!r}, state={str(self.state)!r}, queue={self.queue!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -175,10 +175,10 @@ _FIELDS = tuple(each.name for each in fields(Job))
 _INPUT, _MACHINE_STATE = _FIELDS.index("input"), _FIELDS.index("machine_state")
 
 
-def alike(first: Job, ids: Sequence[int], inputs: Sequence[Any]) -> list[Job]:
-    """Return new jobs that differ from the first one in nothing but their ids and inputs, which are their states.
+def jobs_like(first: Job, ids: Sequence[int], inputs: Sequence[Any]) -> list[Job]:
+    """Return new jobs that differ from the first one only in their ids and their inputs, which are also their states.
 
-    By position: a batch builds thousands, and by name each takes three times as long.
+    Arguments are passed by position: by name each job takes three times as long, and a batch builds thousands.
     """
     if len(ids) == 1:
         return [first]

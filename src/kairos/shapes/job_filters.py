@@ -1,6 +1,6 @@
-"""The filters of lists of jobs: one line each.
+"""The filters of lists of jobs, each declared in one line.
 
-Everything that takes a filter comes from `FILTERS`: `app.jobs(…)`, the query of `GET /api/jobs`, the body of bulk
+Everything that takes a filter is derived from `FILTERS`: `app.jobs(…)`, the query of `GET /api/jobs`, the body of bulk
 requests, `KairosClient.jobs(…)`, the options of `kairos jobs ls` and the parameters of `list_jobs.sql`, in this order.
 """
 
@@ -18,7 +18,7 @@ from kairos.machine.field_checks import LARGEST_ID, check_instant, check_name, c
 from kairos.suggest import did_you_mean
 
 MOST_ARGUMENTS = 10
-# How many pages in a row a client searches where no index matches the filters: about 200,000 jobs, in half a second.
+# How many empty pages in a row a client reads if no index matches the filters: about 200,000 jobs, in half a second.
 MOST_SEARCHES = 100
 
 States: TypeAlias = JobState | str | Sequence[JobState | str]
@@ -92,7 +92,7 @@ class Filters:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Filters:
-        """Return the filters given by the names of their attributes; raise for an unknown name."""
+        """Return filters from values by attribute name; raise `BadRequest` for an unknown name."""
         return cls(**{_filter(name).attribute: value for name, value in given.items()})
 
     @property
@@ -130,7 +130,7 @@ class Filters:
 
     @property
     def countable_parameters(self) -> list[Any]:
-        """The values for `count_jobs.sql`, after its first: of the filters with an index, in their order."""
+        """The values for `count_jobs.sql` from $2 on: those of the filters with an index, in their order."""
         return [getattr(self, each.attribute) for each in FILTERS if each.index is not None]
 
     def of_states(self, states: Sequence[JobState | str]) -> Filters:
@@ -139,7 +139,7 @@ class Filters:
 
     @property
     def _takes_whole_statuses(self) -> bool:
-        """Whether the wanted states are all the states of their stored statuses."""
+        """Whether every state of each stored status is wanted, so that comparing statuses is enough."""
         if self.state is None:
             return True
         stored = {STORED[JobState(state)] for state in self.state}
@@ -147,7 +147,7 @@ class Filters:
 
 
 def in_query(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Rename filters from their attributes to their names in URLs."""
+    """Rename filters from attribute names to their names in URLs."""
     return {_filter(name).name: value for name, value in given.items()}
 
 

@@ -1,7 +1,7 @@
-"""`@shape`: declare a noun once, to read it from a row, write it as a JSON document, and parse that again.
+"""`@shape`: declare a record type once, to read it from a row, write it as JSON, and parse that JSON.
 
-A noun is a dataclass with the decorator `@shape`. Each field is a column of the same name, and a member of the JSON
-document under the same name in camelCase. `Annotated[…, Shown(…)]` and `Annotated[…, Hidden(…)]` say what differs:
+A record type is a dataclass with the decorator `@shape`. Each field is a column of the same name, and a member of the
+JSON document under the same name in camelCase. `Annotated[…, Shown(…)]` and `Annotated[…, Hidden(…)]` declare others:
 
     @shape("Change")
     @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ from dataclasses import MISSING, dataclass, fields
 from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
-from kairos.shapes.conversions import Convert, of_column, of_json, split_optional, unless_none
+from kairos.shapes.conversions import Convert, column_conversion, json_conversion, split_optional, unless_none
 
 T = TypeVar("T")
 Json: TypeAlias = Mapping[str, Any]
@@ -31,7 +31,7 @@ _SAME = "="  # the attribute's own name
 class Shown:
     """A field's name in the document and its column, if they differ from the attribute's name.
 
-    The name `error.code` is the member `code` of the object `error`, whose shape is one of the `parts` of the noun.
+    The name `error.code` is the member `code` of the object `error`, which is one of the `parts` of the record type.
     With `column=None` the field is not read from rows. `schema` is the JSON type, if it differs from the attribute's.
 
     `read` converts what the type's own conversion returned for the column. `write` converts the attribute to JSON, and
@@ -65,7 +65,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field of a noun: its type as annotated, the same without None, and how it is shown."""
+    """One field of a record type: its type as annotated, the same without None, and how it is shown."""
 
     attribute: str
     hint: Any
@@ -79,7 +79,7 @@ class _Field:
 
 
 class Shape(Generic[T]):
-    """The conversions of a noun, computed from its declaration."""
+    """The conversions of a record type, computed from its declaration."""
 
     def __init__(self, cls: type[T], name: str, parts: Mapping[str, type], derived: tuple[str, ...]) -> None:
         self.cls = cls
@@ -126,7 +126,7 @@ class Shape(Generic[T]):
         self._conversions = tuple(
             (place, convert)
             for place, each in enumerate(stored)
-            for convert in (of_column(each.hint), each.note.read and unless_none(each.note.read))
+            for convert in (column_conversion(each.hint), each.note.read and unless_none(each.note.read))
             if convert is not None
         )
         self._nested = tuple(
@@ -145,7 +145,9 @@ class Shape(Generic[T]):
                 continue
             given, nested = each.note, _SHAPES.get(each.kind)
             path = (_camel_case(each.attribute) if given.name == _SAME else given.name).split(".")
-            parses.append((each, path, given.parse or (nested.parse if nested else of_json(each.hint))))
+            parses.append(
+                (each, path, given.parse or (nested.parse if nested else json_conversion(each.hint)))
+            )
             if len(path) > 1:
                 inside[path[0]][path[1]] = each.attribute
                 members.setdefault(path[0], Member(path[0], each.attribute, parts[path[0]] | None))
@@ -168,7 +170,7 @@ class Shape(Generic[T]):
 
     @property
     def _required(self) -> tuple[str, ...]:
-        """Return the members that cannot be null; if a document lacks one, it has no such object."""
+        """Return the members that cannot be null; if one is missing, the whole object is absent."""
         return tuple(each.name for each in self.members if not split_optional(each.type)[1])
 
     def _read_joined(self, row: Any) -> T | None:
@@ -182,7 +184,7 @@ _SHAPES: dict[Any, Shape[Any]] = {}
 def shape(
     name: str, *, parts: Mapping[str, type] | None = None, derived: tuple[str, ...] = ()
 ) -> Callable[[type[T]], type[T]]:
-    """Declare a dataclass as a noun, called `name` in the OpenAPI document.
+    """Declare a dataclass as a record type, called `name` in the OpenAPI document.
 
     `parts` are the objects of the document whose members are single attributes here; `derived` are the properties that
     the document shows and no row stores.
@@ -196,7 +198,7 @@ def shape(
 
 
 def shapes() -> Mapping[type, Shape[Any]]:
-    """Return every declared noun."""
+    """Return every declared record type."""
     return _SHAPES
 
 

@@ -1,4 +1,4 @@
-"""Point an app at another database for the length of a test, even if the app is a global of an imported module."""
+"""Point an app at another database during a test, even if the app is a global of an imported module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ A = TypeVar("A", Kairos, SyncKairos)
 
 @contextmanager
 def bound(app: A, url: str) -> Iterator[A]:
-    """Let the app use the database at `url`, and afterwards its own again."""
+    """Let the app use the database at `url` within the context, and its own again afterwards."""
     before = app.settings, app.database, app.take_store()
     app.settings = replace(app.settings, database_url=url, direct_url=None, require_standby=False)
     app.database = Database(app.settings)

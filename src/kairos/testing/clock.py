@@ -8,10 +8,10 @@ from kairos.app import Kairos
 from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
 
-# The comment on the schema of a database that was made for tests; copies of the database have it too.
+# The comment that marks the schema of a database that was created for tests; its copies inherit it.
 FOR_TESTS = "a database for tests: Clock may replace its clock"
 
-# Whether the clock may be replaced: it is replaced already, the database was made for tests, or is not in use.
+# Whether the clock may be replaced: it is already, or the database was created for tests, or it is empty.
 _MAY_INSTALL = """
 select to_regclass('{schema}.clock') is not null
   or exists (select from pg_namespace n where obj_description(n.oid, 'pg_namespace') = $1)
@@ -35,7 +35,7 @@ create or replace function {schema}.now() returns timestamptz language sql stabl
 $$;
 """
 
-# The text of the last migration that made kairos.now().
+# Must equal the definition of kairos.now() in the newest migration that has one.
 _UNINSTALL = """
 create or replace function {schema}.now() returns timestamptz language sql stable parallel safe
   as $$ select statement_timestamp() $$;
@@ -44,7 +44,7 @@ drop table if exists {schema}.clock;
 
 
 class Clock:
-    """The clock of one test's database. A frozen clock stands still until it is moved; a shifted one runs on.
+    """The clock of a test's database. It runs on after it was moved, unless it is frozen.
 
     `async with Clock(app) as clock` installs it, and puts the real clock back at the end.
     """

@@ -46,7 +46,7 @@ def drain(app: Kairos | SyncKairos, *, limit: int = 10_000) -> Coroutine[Any, An
 
 
 def run_sync(app: SyncKairos, work: Callable[[Kairos], Coroutine[Any, Any, T]]) -> T:
-    """Run something async for a sync app, on an async app with the same database and machines."""
+    """Run a coroutine for a sync app, on an async app with the same database and machines."""
 
     async def run() -> T:
         twin = Kairos(app.database.start(), **app.settings.others)
@@ -154,7 +154,7 @@ class _Inline:
     # The worker's interface to a step
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
-        """Ignore live progress: the outcome carries the last value."""
+        """Ignore live progress: the outcome stores its last value."""
 
     def transaction(self, ctx: Context[Any]) -> StepTransaction:
         name = session_name(ctx.id, ctx.lease, self._store.settings.schema)

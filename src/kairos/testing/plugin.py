@@ -19,7 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from kairos.store.sync_store import SyncConnection
 
-# A test database need not outlive a power cut.
+# A test database need not survive a power failure.
 SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "2GB"}
 
 _numbers = count(1)
@@ -80,7 +80,7 @@ def kairos_database(kairos_admin: Any, kairos_server: str, kairos_template: str)
 
 @pytest.fixture
 def kairos_bind(kairos_database: str) -> Iterator[Callable[[A], A]]:
-    """Point an app, async or sync and made anywhere, at the test's database until the test is over."""
+    """A function that points an app, async or sync, at the test's database until the test ends."""
     from kairos.testing.binding import bound
 
     with ExitStack() as stack:

@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
-from kairos.worker.blockers import describe, end_frozen, find_blockers
+from kairos.worker.blocking_sessions import describe, end_frozen, find_blockers
 from kairos.worker.commit import Unlocked, commit_unlocked
 from kairos.worker.settle import Settlement
 

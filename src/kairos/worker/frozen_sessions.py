@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
-from kairos.worker.blockers import log_ended
+from kairos.worker.blocking_sessions import log_ended
 
 # Seconds for which every tick must find a lock taken before frozen sessions are searched for; then the first and the
 # longest pause between two searches, which doubles. A session counts as frozen after 0.6 s (end_frozen_sessions.sql),

@@ -140,7 +140,7 @@ class Keeper:
         polls = 0
         while polls < _LAST_POLLS and time.monotonic() < deadline:
             try:
-                queues = {row["queue"] for row in self._run("release_unheld", (self.worker, begun))}
+                queues = {row["queue"] for row in self._run("release_unstarted", (self.worker, begun))}
                 rows = self._run("reap_jobs", (100_000, self.worker, f"keeper of {self.worker}", None))
                 self._run("remove_worker", (self.worker, timedelta(days=36500)))
                 if queues := queues | {row["queue"] for row in rows}:

@@ -23,7 +23,7 @@ from kairos.worker.outage import Outage
 
 log = Logger("kairos.worker")
 
-_STATEMENTS = ("renew_leases", "release_unheld", "reap_jobs", "remove_worker", "notify_queues")
+_STATEMENTS = ("renew_leases", "release_unstarted", "reap_jobs", "remove_worker", "notify_queues")
 # A line names every lost lease: with thousands of running steps, more than the default limit of 64 KiB.
 _LONGEST_LINE = 1 << 24
 # How long a keeper may take to end: it may be in the middle of a statement.

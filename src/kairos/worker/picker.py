@@ -155,7 +155,7 @@ class Picker(Loop):
         if self.stopped:
             return 3600.0
         if self._in_doubt:
-            await self._release_unheld()
+            await self._release_unstarted()
         self._pace.measure(self._executor.finished)
         if self._executor.give_back(_UNBEGUN_SECONDS):
             self._pace.reset()
@@ -358,8 +358,8 @@ class Picker(Loop):
         # A due job that was not picked waits for its key, a limit or another session: pause instead of spinning.
         return max(wait, min(self._poll, _SHORT_PAUSE * 2.0 ** min(self._met_none, 10)))
 
-    async def _release_unheld(self) -> None:
-        rows = await self._store.run(Query("release_unheld", (self._worker, self._leases.ids)))
+    async def _release_unstarted(self) -> None:
+        rows = await self._store.run(Query("release_unstarted", (self._worker, self._leases.ids)))
         self._in_doubt = False
         if rows:
             log.warning("picks whose answer was lost are given back", jobs=len(rows))

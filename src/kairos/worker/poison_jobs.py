@@ -23,7 +23,7 @@ async def isolate_first_job(
     reason, or at a job that another worker has picked meanwhile.
     """
     try:
-        rows = await store.run(Query("pick_first", (queue, worker, lease)))
+        rows = await store.run(Query("pick_poison_job", (queue, worker, lease)))
     except PASSING:
         raise
     except REFUSED:
@@ -45,7 +45,7 @@ async def isolate_first_job(
         row["reply_to"],
     )
     try:
-        await store.run(Query("read_picked", (claim.id,)))
+        await store.run(Query("read_picked_job", (claim.id,)))
     except PASSING:
         raise
     except REFUSED as error:

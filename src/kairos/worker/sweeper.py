@@ -11,7 +11,7 @@ from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
 from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
 from kairos.store.query import Query, Row
-from kairos.worker.blockers import end_frozen, find_blockers, log_ended
+from kairos.worker.blocking_sessions import end_frozen, find_blockers, log_ended
 from kairos.worker.commit import open_keys
 from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.loop import Loop
@@ -220,7 +220,7 @@ class Sweeper(Loop):
 
     async def _open_keys_within_rate(self) -> bool:
         """Open the keys that were over their rate limit and may start jobs again."""
-        keys = [row["key"] for row in await self._store.run(Query("keys_within_rate", (_KEYS,)))]
+        keys = [row["key"] for row in await self._store.run(Query("take_keys_within_rate", (_KEYS,)))]
         if keys:
             await self._open(sorted(keys))
             self._freed()

@@ -142,7 +142,7 @@ class Ticker:
     async def _store_missing_plans(self) -> None:
         """Compile and store the plans of schedules that an older release saved, whether they are due or not."""
         after = ""
-        while rows := await self._store.run(Query("list_unplanned", (after, BATCH))):
+        while rows := await self._store.run(Query("list_schedules_without_plan", (after, BATCH))):
             for row in rows:
                 try:
                     plan = read_sentence(row["sentence"], self._calendars)

@@ -259,7 +259,7 @@ class Worker:
             async with asyncio.timeout(_SHUTDOWN_TIMEOUT):
                 if settled:
                     # Release jobs of a pick whose answer was lost.
-                    await self._store.run(Query("release_unheld", (self.name, [])))
+                    await self._store.run(Query("release_unstarted", (self.name, [])))
                 await self.heartbeat.leave()
         except (*PASSING, REFUSED) as error:
             settled = False

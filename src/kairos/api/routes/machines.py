@@ -54,7 +54,7 @@ async def read_machine(request: Request, name: str) -> Response:
 async def read_diagram(request: Request, name: str) -> Response:
     """Return the diagram of a machine: its steps and the edges between them."""
     diagram = (await _versions(request, name))[-1].diagram
-    return answer(request, {"diagram": diagram, "mermaid": render.mermaid(render.of_json(diagram))})
+    return answer(request, {"diagram": diagram, "mermaid": render.mermaid(render.from_json(diagram))})
 
 
 @router.get("/api/machines/{name}/schema", response_model=schemas.SchemaAnswer)

@@ -1,4 +1,4 @@
-"""The request bodies and the envelopes of answers, a module for each noun.
+"""The request bodies and the envelopes of answers, a module for each record type.
 
-The nouns themselves are declared in `kairos.shapes`; `base.model_of` makes their schemas.
+The record types themselves are declared in `kairos.shapes`; `base.model_of` makes their schemas.
 """

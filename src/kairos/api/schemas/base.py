@@ -125,18 +125,18 @@ def error_models() -> dict[str, Any]:
 
 
 @cache
-def model_of(noun: type) -> type[Output]:
-    """The schema of a noun's document."""
-    shape = shapes()[noun]
+def model_of(record_type: type) -> type[Output]:
+    """The schema of a record type's document."""
+    shape = shapes()[record_type]
     fields: dict[str, Any] = {
         each.attribute: (_json_type(each.type), Field(alias=each.name)) for each in shape.members
     }
-    return create_model(shape.name, __base__=Output, __doc__=noun.__doc__, **fields)
+    return create_model(shape.name, __base__=Output, __doc__=record_type.__doc__, **fields)
 
 
-def extended(name: str, noun: type, doc: str | None = None, **members: Any) -> type[Output]:
-    """The schema of a noun's document with more members."""
-    return create_model(name, __base__=model_of(noun), __doc__=doc or noun.__doc__, **members)
+def extended(name: str, record_type: type, doc: str | None = None, **members: Any) -> type[Output]:
+    """The schema of a record type's document with more members."""
+    return create_model(name, __base__=model_of(record_type), __doc__=doc or record_type.__doc__, **members)
 
 
 def optional(model: type[Input], *, without: str = "") -> type[Input]:
@@ -149,7 +149,7 @@ def optional(model: type[Input], *, without: str = "") -> type[Input]:
 
 
 def one(name: str, doc: str | None = None, *, base: type[Answer] = Answer, **members: Any) -> type[Answer]:
-    """Build the schema of an answer whose members are nouns: `one("JobAnswer", job=Job)`."""
+    """Build the schema of an answer whose members are records: `one("JobAnswer", job=Job)`."""
     fields: dict[str, Any] = {each: _json_type(kind) for each, kind in members.items()}
     return create_model(name, __base__=base, __doc__=doc or "", **fields)
 
@@ -163,7 +163,7 @@ def page(
     base: type[Answer] = Answer,
     **members: Any,
 ) -> type[Answer]:
-    """Build the schema of a page of nouns, with `more` other members: `page("JobList", jobs=Job)`."""
+    """Build the schema of a page of records, with `more` other members: `page("JobList", jobs=Job)`."""
     lists = {each: list[_json_type(kind)] for each, kind in members.items()}  # type: ignore[misc]
     return one(name, doc, base=base, **lists, **(more or {}), next_cursor=cursor | None)
 

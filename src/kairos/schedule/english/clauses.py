@@ -1,4 +1,4 @@
-"""The clauses that begin with a preposition: at, in, between, from, for; and minutes past the hour."""
+"""Clauses that begin with a preposition (at, in, between, from, for), and minutes past the hour."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from kairos.schedule.english.token_reader import TokenReader
 
 
-MARKS = frozenset(("minute", "minutes", "min", "mins", "second", "seconds", "sec", "secs"))
-MARKS |= {"the", "start", "top", "beginning", "a", "quarter", "half"}
+PAST_HOUR_WORDS = frozenset(("minute", "minutes", "min", "mins", "second", "seconds", "sec", "secs"))
+PAST_HOUR_WORDS |= {"the", "start", "top", "beginning", "a", "quarter", "half"}
 
 BOUNDS = "These go from 0 to {}, upwards."
 
 
 def read_at(reader: TokenReader, draft: Draft) -> bool:
-    """After “at”: minutes past the hour, a window, or times, where a bare hour may stand."""
+    """Read what follows “at”: minutes past the hour, a window, or times, which may be bare hours."""
     mark = reader.index
-    if reader.at("every", "each") or reader.kind("instant") or read_marks(reader, draft):
+    if reader.at("every", "each") or reader.kind("instant") or read_past_hour(reader, draft):
         return True
     if read_clock_window(reader, draft, "at", mark):
         return True
@@ -46,11 +46,11 @@ def read_at(reader: TokenReader, draft: Draft) -> bool:
     return True
 
 
-def read_marks(reader: TokenReader, draft: Draft) -> bool:
-    """Minutes and seconds past the hour: “minute 10 and 30”, “5 minutes past the hour”, “on the hour”."""
+def read_past_hour(reader: TokenReader, draft: Draft) -> bool:
+    """Read minutes or seconds past the hour: “minute 10 and 30”, “5 minutes past the hour”, “on the hour”."""
     mark = reader.index
     unit = reader.peek().text
-    if unit not in MARKS and not reader.kind("number", "minute"):
+    if unit not in PAST_HOUR_WORDS and not reader.kind("number", "minute"):
         return False
     if reader.accept("minute", "minutes", "min", "mins") and reader.kind("number"):
         _set_minutes(reader, draft, read_numbers(reader, 0, 59, BOUNDS.format(59)), mark, hourly=False)
@@ -67,7 +67,7 @@ def read_marks(reader: TokenReader, draft: Draft) -> bool:
         reader.take()
         if draft.seconds is not None:
             reader.refuse("The seconds are said twice.", mark)
-        draft.seconds, draft.marks_at = read_numbers(reader, 0, 59, BOUNDS.format(59)), mark
+        draft.seconds, draft.minutes_at = read_numbers(reader, 0, 59, BOUNDS.format(59)), mark
         return True
     if reader.accept_phrase("the", "hour"):
         _set_minutes(reader, draft, (0,), mark, hourly=False)
@@ -129,12 +129,12 @@ def _set_minutes(
 ) -> None:
     if draft.minutes is not None:
         reader.refuse("The minutes are said twice.", mark)
-    draft.minutes, draft.marks_at = minutes, mark
+    draft.minutes, draft.minutes_at = minutes, mark
     draft.recurring = draft.recurring or hourly
 
 
 def _of_hours(reader: TokenReader, draft: Draft) -> bool:
-    """“of every hour”, “past the hour”, “past hours 9 to 17”."""
+    """Read “of every hour” or “past the hour”, and return True; “past hours 9 to 17” sets hours instead."""
     mark = reader.index
     if reader.accept("of", "past", "after", "in") is None:
         return False
@@ -149,7 +149,7 @@ def _of_hours(reader: TokenReader, draft: Draft) -> bool:
 
 
 def _colons(reader: TokenReader) -> tuple[int, ...]:
-    """“:15 and :45”."""
+    """Read minutes written as “:15 and :45”."""
     found = {reader.take().value}
     while reader.at("and", ",", "&") and reader.kind("minute", ahead=1):
         reader.take()
@@ -160,7 +160,7 @@ def _colons(reader: TokenReader) -> tuple[int, ...]:
 
 
 def read_in(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
-    """After “in”: a delay, months, a part of the day, or a place."""
+    """Read what follows “in”: a delay, months, a part of the day, or a place."""
     mark = reader.index
     span = read_span(reader)
     if span is not None:
@@ -195,7 +195,7 @@ def read_in(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
 
 
 def read_clock_window(reader: TokenReader, draft: Draft, word: str, mark: int) -> bool:
-    """A window within the day, after this word or after none; without one, the reader stays where it is."""
+    """Read a window within the day that follows `word`, which may be empty; consume nothing if there is none."""
     before = reader.index
     window = read_window(reader, word)
     if window is None:
@@ -208,7 +208,7 @@ def read_clock_window(reader: TokenReader, draft: Draft, word: str, mark: int) -
 
 
 def read_between(reader: TokenReader, draft: Draft, limits: Limits, mark: int) -> bool:
-    """After “between”: a window within the day, or two dates."""
+    """Read what follows “between”: a window within the day, or two dates."""
     if read_clock_window(reader, draft, "between", mark):
         return True
     if bounds.read_start(reader, limits, mark, draft.timed):
@@ -219,7 +219,7 @@ def read_between(reader: TokenReader, draft: Draft, limits: Limits, mark: int) -
 
 
 def read_from(reader: TokenReader, draft: Draft, limits: Limits, mark: int) -> bool:
-    """After “from”: a window, weekdays, days of the month, or a start with perhaps an end."""
+    """Read what follows “from”: a window, weekdays, days of the month, or a start and maybe an end."""
     before = reader.index
     if read_clock_window(reader, draft, "from", mark):
         return True
@@ -247,7 +247,7 @@ def read_from(reader: TokenReader, draft: Draft, limits: Limits, mark: int) -> b
 
 
 def read_for(reader: TokenReader, limits: Limits, mark: int) -> bool:
-    """“for 5 times”, “for 3 weeks”, “for the next month”."""
+    """Read what follows “for”, a count or a length of time: “5 times”, “3 weeks”, “the next month”."""
     if reader.accept_phrase("up", "to") and read_count(reader, limits, mark):
         return True
     if read_count(reader, limits, mark):
@@ -264,7 +264,7 @@ def read_for(reader: TokenReader, limits: Limits, mark: int) -> bool:
 
 
 def read_count(reader: TokenReader, limits: Limits, mark: int) -> bool:
-    """“5 times”, “10x”, “3 occurrences” — but not “3 times a day”."""
+    """Read a count: “5 times”, “10x”, “3 occurrences”; refuse “3 times a day”, which says no times of day."""
     token, following = reader.peek(), reader.peek(1)
     if token.kind != "number" or following.text not in ("times", "time", "x", "occurrences", "occurrence"):
         return False

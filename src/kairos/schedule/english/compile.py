@@ -75,7 +75,7 @@ def compile_parts(
 
 
 def _share_every(parts: list[Draft]) -> None:
-    """“every monday at 9am and friday at 5pm”: the “every” of weekdays holds for weekdays joined to them."""
+    """Let the “every” of the first part apply to later weekdays: “every monday at 9am and friday at 5pm”."""
     first = parts[0]
     if first.every is None or not _only_weekdays(first):
         return
@@ -86,7 +86,7 @@ def _share_every(parts: list[Draft]) -> None:
 
 
 def _check_shared(reader: TokenReader, parts: list[Draft], limits: Limits) -> None:
-    """What is said behind the last of several parts may be meant for it only."""
+    """Refuse months and counts after the last of several parts: they may be meant for that part or for all."""
     if len(parts) == 1:
         return
     last = parts[-1]
@@ -101,12 +101,14 @@ def _only_weekdays(draft: Draft) -> bool:
 
 
 def _recurs_forever(rule: Rule) -> bool:
-    """Whether a rule recurs without end, decided without a search."""
-    return isinstance(rule, Interval) or (isinstance(rule, Calendar) and all(map(_in_any_month, rule.days)))
+    """Whether a rule surely recurs without end; False where only a search for its ticks can tell."""
+    return isinstance(rule, Interval) or (
+        isinstance(rule, Calendar) and all(map(_matches_each_month, rule.days))
+    )
 
 
-def _in_any_month(day: DayRule) -> bool:
-    """Whether every month has such a day: true of weekdays, of the 28th, of the fourth friday."""
+def _matches_each_month(day: DayRule) -> bool:
+    """Whether the rule surely matches in each of its months: by weekdays, days up to the 20th, or the 4th friday."""
     rare = day.nearest or day.year_days or day.year_nth or day.dates or day.span
     if rare or bool(day.days) + bool(day.weekdays) + bool(day.nth) + bool(day.business) > 1:
         return False
@@ -147,7 +149,7 @@ def _scheduled(reader: TokenReader, pieces: list[Piece], limits: Limits, zone: s
 def _stepped(
     reader: TokenReader, rule: Calendar, every: tuple[int, str], start: date | datetime | None, zone: str
 ) -> tuple[Calendar, date | datetime | None]:
-    """Count every n-th from the first match; steps that divide the year become named months."""
+    """Count every n-th day, week, month or year from the first match; name the months if the step divides the year."""
     number, unit = every
     anchor = _first_match(reader, rule, start, zone)
     if unit == "month" and 12 % number == 0:
@@ -183,7 +185,7 @@ def _in_months(rule: DayRule, months: tuple[int, ...]) -> DayRule:
 def _first_match(reader: TokenReader, rule: Calendar, start: date | datetime | None, zone: str) -> date:
     info = load_zone(zone)
     probe = Recurrence((rule,), zone, start)
-    # Only a stated start decides, so that the sentence does not depend on when it is parsed.
+    # Without a stated start, count from the first match after now; with one, `now` must not change the result.
     since = reader.now if start is None else bounds(probe, info)[0] - 1
     first = next(ticks(probe, instant_of(since)), None)
     if first is None:

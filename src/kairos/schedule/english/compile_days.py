@@ -28,7 +28,7 @@ def is_recurring(draft: Draft) -> bool:
 
 
 def compile_calendar(reader: TokenReader, draft: Draft, limits: Limits, zone: str) -> Piece:
-    """One recurring part."""
+    """Compile a recurring part into a rule of days and times."""
     if draft.delay is not None or draft.instant is not None or draft.once:
         reader.refuse("Once, or again and again?", draft.delay_at, ("every day at 09:00", "in 20 minutes"))
     days, every = _days(reader, draft)
@@ -55,7 +55,7 @@ def _days(reader: TokenReader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple
     narrowed = [pick for pick in draft.picks if pick.months]
     if draft.loosely and narrowed and len(narrowed) < len(draft.picks):
         reader.refuse("Are these months meant for all the days, or only for the last?", narrowed[-1].first)
-    if _another_every(draft) and _months_only_behind(draft):
+    if _another_every(draft) and _months_follow_last_days(draft):
         reader.refuse("Are these months meant for all the days, or only for the last?", draft.picks[-1].first)
     rules: list[DayRule] = []
     for pick in draft.picks:
@@ -126,7 +126,7 @@ def _weekdays(reader: TokenReader, draft: Draft, pick: DayChoice, unit: str) -> 
             (f"on the first {name} of each month at 09:00", f"every {name} at 09:00"),
             until=pick.last + 1,
         )
-    if unit == "day" and pick.weekdays != WORKWEEK and not _is_stretch(pick):
+    if unit == "day" and pick.weekdays != WORKWEEK and not _are_consecutive(pick):
         reader.refuse("Every day, or only on that weekday?", pick.first, until=pick.last + 1)
     if pick.months and draft.months:
         reader.refuse("The months are said twice.", draft.months_at)
@@ -134,14 +134,14 @@ def _weekdays(reader: TokenReader, draft: Draft, pick: DayChoice, unit: str) -> 
     return day_rule(months=within, weekdays=pick.weekdays, days=[item.n for item in pick.ordinals])
 
 
-def _is_stretch(pick: DayChoice) -> bool:
-    """Three weekdays or more in a row: “every day, Monday to Saturday”."""
+def _are_consecutive(pick: DayChoice) -> bool:
+    """Whether these are three or more consecutive weekdays, as in “every day, Monday to Saturday”."""
     chosen = set(pick.weekdays)
     return len(chosen) > 2 and sum((day + 1) % 7 not in chosen for day in chosen) == 1
 
 
 def _check_midnight(reader: TokenReader, draft: Draft) -> None:
-    """“every friday at midnight” is the night before Friday to some and the night after it to others."""
+    """Refuse “every friday at midnight”, which may be the night before Friday or the night after it."""
     time = next((each for each in draft.times if each.midnight_word), None)
     if time is None:
         return
@@ -173,7 +173,7 @@ def _has_two_midnights(reader: TokenReader, pick: DayChoice) -> bool:
 
 
 def _check_rate(reader: TokenReader, draft: Draft) -> None:
-    """“twice a day” takes two times, “twice a week” two days."""
+    """Refuse a rate that disagrees with what is named: “twice a day” needs two times, “twice a week” two days."""
     if draft.rate is None:
         return
     count, unit, first, until = draft.rate
@@ -187,15 +187,18 @@ def _check_rate(reader: TokenReader, draft: Draft) -> None:
 
 
 def _another_every(draft: Draft) -> int | None:
-    """The second “every” of “every monday and every other tuesday”: it may say how often only the last days come."""
+    """The token index of a second “every”, as in “every monday and every other tuesday”; None if there is none.
+
+    It may apply to the days after it only.
+    """
     if len(draft.picks) < 2:
         return None
     first, last = draft.picks[0].last, draft.picks[-1].last
     return next((at for at in draft.everies if first < at < last), None)
 
 
-def _months_only_behind(draft: Draft) -> bool:
-    """“every 15th and every 1st in january”: months behind the last days."""
+def _months_follow_last_days(draft: Draft) -> bool:
+    """Whether months follow only the last days, as in “every 15th and every 1st in january”."""
     last = draft.picks[-1]
     if draft.months:
         return draft.months_at > last.last
@@ -204,7 +207,7 @@ def _months_only_behind(draft: Draft) -> bool:
 
 
 def _check_one_interval(reader: TokenReader, draft: Draft) -> None:
-    """“every monday and every other tuesday” has two intervals; one part has one."""
+    """Refuse days with different intervals in one part, as in “every monday and every other tuesday”."""
     at = _another_every(draft)
     several = len(draft.picks) > 1 or any(len(pick.weekdays) > 1 for pick in draft.picks)
     if at is None and several and len(draft.everies) > 1:
@@ -225,7 +228,7 @@ def _check_period(reader: TokenReader, draft: Draft, unit: str, number: int) -> 
     if unit == "day" and number > 1 and (draft.picks or draft.months):
         reader.refuse("Counting days does not go with naming them.", at)
     if unit == "day" and number > 1 and at > 0 and reader.tokens[at - 1].text == ",":
-        # Descriptions of cron expressions use this wording for steps that restart on the 1st of each month.
+        # Generators that describe cron expressions write this for steps that restart on the 1st of each month.
         reader.refuse(
             f"Every {number} days counting on and on, or from the 1st of each month? Say from when.",
             at,

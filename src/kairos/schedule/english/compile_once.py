@@ -23,7 +23,7 @@ EXACT = {"second": 1, "minute": 60, "hour": 3600}
 
 
 def compile_once(reader: TokenReader, draft: Draft) -> list[Once]:
-    """The instants of one part that does not recur."""
+    """Compile a part that does not recur into its instants."""
     if draft.instant is not None:
         if draft.picks or draft.times or draft.delay or draft.part:
             reader.refuse("An instant needs nothing else.", 0, until=len(reader.tokens))
@@ -32,7 +32,9 @@ def compile_once(reader: TokenReader, draft: Draft) -> list[Once]:
         at = draft.months_at or draft.picks[0].first
         reader.refuse("That names a whole month, not a day.", at, ("every day at 09:00 in january",))
     if draft.minutes is not None or draft.seconds is not None:
-        reader.refuse("Every hour, or only once?", draft.marks_at, ("every hour at minute 30", "every hour"))
+        reader.refuse(
+            "Every hour, or only once?", draft.minutes_at, ("every hour at minute 30", "every hour")
+        )
     if draft.delay is not None:
         return [_delayed(reader, draft)]
     if draft.window is not None:
@@ -53,7 +55,7 @@ def compile_once(reader: TokenReader, draft: Draft) -> list[Once]:
     if not draft.picks:
         return [_next_time(reader, draft, times)]
     pick = draft.picks[0]
-    _check_described(reader, draft, pick)
+    _refuse_cron_description(reader, draft, pick)
     if len(times) > 1 and pick.date is None:
         reader.refuse("Once each, or every week or year? Say “every”, or give the date.", pick.first)
     day = _day(reader, draft, pick, times[0])
@@ -61,8 +63,8 @@ def compile_once(reader: TokenReader, draft: Draft) -> list[Once]:
     return [_placed(reader, day, time, draft.time_at) for time in times]
 
 
-def _check_described(reader: TokenReader, draft: Draft, pick: DayChoice) -> None:
-    """“At 09:30 on Monday” is also how a cron expression is described that comes every week."""
+def _refuse_cron_description(reader: TokenReader, draft: Draft, pick: DayChoice) -> None:
+    """Refuse “At 09:30 on Monday”: a generated description of a weekly cron expression looks the same."""
     clock = reader.kind("clock", ahead=1 - reader.index) and not reader.kind(
         "meridiem", ahead=2 - reader.index
     )
@@ -166,7 +168,7 @@ def _next_matching(reader: TokenReader, calendar: Calendar) -> date:
 
 
 def _check_midnight(reader: TokenReader, draft: Draft, pick: DayChoice, times: list[int], day: date) -> None:
-    """“midnight on friday” begins it to some and ends it to others; a full date with 00:00 is clear."""
+    """Refuse “midnight on friday”, which may begin or end that day; a full date with 00:00 is clear."""
     word = any(time.midnight_word for time in draft.times)
     if 0 in times and (word or pick.date is None):
         following = day + timedelta(days=1)

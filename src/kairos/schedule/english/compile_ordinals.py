@@ -18,7 +18,7 @@ QUARTER_STARTS, QUARTER_ENDS = (1, 4, 7, 10), (3, 6, 9, 12)
 def ordinal_rules(
     reader: TokenReader, pick: DayChoice, months: tuple[int, ...], scope: Scope | None, lenient: bool = False
 ) -> list[DayRule]:
-    """The day rules of “the n-th … of …”, one for each kind of thing that is counted."""
+    """Compile “the n-th … of …” into day rules, one for each kind of day that is counted."""
     kind = scope.kind if scope else "month"
     whole_end = {28, 29, 30, 31} <= {item.n for item in pick.ordinals if item.noun == "day"}
     lenient = lenient or bool(scope and scope.lenient)
@@ -47,7 +47,7 @@ def _rule(item: Ordinal, months: tuple[int, ...]) -> DayRule:
 
 
 def _merged(rules: list[DayRule]) -> list[DayRule]:
-    """Rules for the same months that count the same thing become one."""
+    """Merge rules for the same months that count the same kind of day."""
     merged: dict[tuple[object, ...], list[DayRule]] = {}
     for rule in rules:
         kind = (

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One rule, and what is still to be counted from its first match."""
+    """A compiled part: its rule, and how often it applies (`every`), counted from its first match.
+
+    `anchored`: the rule has its start in its own anchor, so the schedule needs no start bound.
+    """
 
     rule: Calendar | Interval
     every: tuple[int, str] | None = None
@@ -37,9 +40,9 @@ class Piece:
 
 
 def times_of(reader: TokenReader, draft: Draft) -> Times | Grid | Hourly | Window:
-    """The times of day of one recurring part."""
+    """Compile the times of day of a recurring part."""
     if draft.minutes is not None or draft.seconds is not None:
-        return _marked(reader, draft)
+        return _times_past_hour(reader, draft)
     if draft.window is not None:
         reader.refuse(
             "A window needs to say how often: every hour, every 15 minutes?",
@@ -65,24 +68,24 @@ def times_of(reader: TokenReader, draft: Draft) -> Times | Grid | Hourly | Windo
     return Times(tuple(sorted(set(found))))
 
 
-def _marked(reader: TokenReader, draft: Draft) -> Times | Grid | Hourly:
+def _times_past_hour(reader: TokenReader, draft: Draft) -> Times | Grid | Hourly:
     minutes, seconds = draft.minutes, draft.seconds or (0,)
     if draft.times or draft.part is not None:
-        reader.refuse("Minutes past the hour do not go with a time of day.", draft.marks_at)
+        reader.refuse("Minutes past the hour do not go with a time of day.", draft.minutes_at)
     if minutes is None:
-        reader.refuse("Seconds of which minute?", draft.marks_at, ("every minute at second 10",))
+        reader.refuse("Seconds of which minute?", draft.minutes_at, ("every minute at second 10",))
     if draft.bare_minutes and draft.cadence is None and draft.hours is None and draft.window is None:
         shown = minutes[0]
         reader.refuse(
             "At that minute of every hour, or of one hour? Say “every hour”, or name the hour.",
-            draft.marks_at,
+            draft.minutes_at,
             (f"every hour at minute {shown}", f"every day at 09:{shown:02}"),
         )
     if draft.window is None:
         return clock(draft.hours, minutes, seconds)
     opens, closes = _window(reader, draft)
     if closes < opens:
-        reader.refuse("A window over midnight does not go with minutes past the hour.", draft.marks_at)
+        reader.refuse("A window over midnight does not go with minutes past the hour.", draft.minutes_at)
     if minutes == (0,) and opens % 3600 == 0 and seconds == (0,):
         return Times(tuple(range(opens, closes + 1, 3600)))
     last = draft.window[1]
@@ -113,7 +116,7 @@ def cadenced(
     days: tuple[DayRule, ...],
     every: tuple[int, str] | None,
 ) -> Piece:
-    """A part that says how often: within a window, on the clock, or from a start."""
+    """Compile a part with an interval of time: within a window, aligned to the clock, or from a start."""
     assert draft.cadence is not None
     at = draft.every or 0
     if draft.times:
@@ -128,10 +131,10 @@ def cadenced(
     on_the_hour = draft.minutes == (0,) and draft.hours is None and DAY_SECONDS % draft.cadence == 0
     on_the_hour = on_the_hour and draft.cadence % 3600 == 0 and limits.start is None and draft.window is None
     if (draft.minutes is not None or draft.hours is not None) and not on_the_hour:
-        reader.refuse("Minutes past the hour go with every hour only.", draft.marks_at)
+        reader.refuse("Minutes past the hour go with every hour only.", draft.minutes_at)
     if draft.seconds is not None:
         if draft.cadence != 60 or draft.window is not None:
-            reader.refuse("Seconds go with every minute only.", draft.marks_at)
+            reader.refuse("Seconds go with every minute only.", draft.minutes_at)
         return Piece(Calendar(Hourly(intervals.ALL, draft.seconds), days), every)
     if draft.window is not None:
         return Piece(Calendar(_windowed(reader, draft, draft.cadence, days, limits), days), every)
@@ -163,7 +166,7 @@ def _windowed(
             until=last,
         )
     if cadence < 3600 and not intervals.divides_hour(cadence) and closes % 3600 == 59 * 60:
-        # Descriptions of cron expressions use this wording for steps that restart with each hour.
+        # Generators that describe cron expressions write this for steps that restart with each hour.
         reader.refuse(f"Counting on from {written}, or anew with each hour?", first, until=last)
     return Window(opens, closes, cadence)
 
@@ -189,7 +192,7 @@ def _unbounded(
             )
         return Piece(Calendar(Window(0, DAY_SECONDS - 1, cadence), days), every)
     if start is None:
-        return Piece(intervals.plain(cadence, reader.now, zone))
+        return Piece(intervals.without_start(cadence, reader.now, zone))
     anchor = (
         seconds_of(start)
         if isinstance(start, datetime)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_months(reader: TokenReader) -> tuple[int, ...]:
-    """“january”, “march, june and september”, “january through march”."""
+    """Read months: “january”, “march, june and september”, “january through march”."""
     found: list[int] = []
     while True:
         mark = reader.index
@@ -46,7 +46,7 @@ def _is_date(reader: TokenReader) -> bool:
 
 
 def read_year(reader: TokenReader) -> int | None:
-    """A year of four digits, after a date."""
+    """Read a year of four digits after a date."""
     mark = reader.index
     reader.accept(",")
     token = reader.peek()
@@ -59,7 +59,7 @@ def read_year(reader: TokenReader) -> int | None:
 
 
 def read_annual(reader: TokenReader) -> DayChoice | None:
-    """A date with a named month: “24 December 2026”, “aug 20 and 30”, “the 4th of july”."""
+    """Read a date with a named month: “24 December 2026”, “aug 20 and 30”, “the 4th of july”."""
     mark = reader.index
     if starts_named_day(reader):
         found = next(each for words, each in FEASTS.items() if reader.accept_phrase(*words))
@@ -93,7 +93,7 @@ def starts_named_day(reader: TokenReader, ahead: int = 0) -> bool:
 
 
 def _shared_months(reader: TokenReader) -> bool:
-    """“the 15th of January and February”: an ordinal within named months, not one date."""
+    """Whether another month follows, as in “the 15th of January and February”: an ordinal, not a date."""
     return (
         reader.at("and", ",", *RANGES, ahead=1)
         and reader.peek(2).text in MONTHS
@@ -121,7 +121,7 @@ def _month_first(reader: TokenReader, mark: int) -> DayChoice | None:
 
 def _is_time(reader: TokenReader, ahead: int) -> bool:
     token, following = reader.peek(ahead), reader.peek(ahead + 1)
-    # “12 noon” is said, “12 midday” is not: there 12 is a day.
+    # People say “12 noon” but not “12 midday”, so there 12 is a day.
     named = following.text in ("oclock", "noon", "midnight")
     return following.kind == "meridiem" or named or len(token.raw) > 2
 
@@ -146,7 +146,7 @@ def _day_numbers(reader: TokenReader) -> list[int]:
 
 
 def _names_another(reader: TokenReader) -> bool:
-    """Whether the number here belongs to what follows: another month's day, or the n-th weekday."""
+    """Whether the number here belongs to what follows: the day of another month, or an n-th weekday."""
     return weekdays_of(reader, ahead=1) is not None or reader.at("last", "day", ahead=1)
 
 

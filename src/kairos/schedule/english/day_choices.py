@@ -1,4 +1,4 @@
-"""Days where no “every” announces them: today, a date, a weekday, the n-th of something."""
+"""Days that do not follow “every”: today, a date, a weekday, the n-th of something."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def starts_day_choice(reader: TokenReader, ahead: int = 0) -> bool:
 
 
 def read_day_choice(reader: TokenReader, draft: Draft) -> bool:
-    """A choice of days, added to the draft."""
+    """Read a choice of days and add it to the draft."""
     mark = reader.index
     pick = _this_or_next(reader, draft) or _single(reader, draft)
     if pick is None:
@@ -130,7 +130,7 @@ def _this_or_next(reader: TokenReader, draft: Draft) -> DayChoice | None:
 
 
 def _in_week(reader: TokenReader, weekday: int, weeks: int, mark: int) -> date:
-    """A weekday of this or the next week; refused where it matters whether weeks begin on Sunday."""
+    """A weekday of this or the next week; refused if it depends on whether weeks begin on Sunday."""
     if weekday == 6 or reader.today.weekday() == 6:
         reader.refuse(
             "Whether a week begins on Sunday or Monday makes this two different days: give the date.", mark
@@ -164,7 +164,7 @@ def _weekdays(reader: TokenReader) -> DayChoice | None:
 
 
 def _edge(reader: TokenReader) -> DayChoice | None:
-    """“the end of each month”: its last day."""
+    """Read “the end of each month” as its last day."""
     mark = reader.index
     reader.accept("the")
     word = reader.accept("start", "beginning", "end")
@@ -178,7 +178,7 @@ def _edge(reader: TokenReader) -> DayChoice | None:
 
 
 def _numbered_days(reader: TokenReader) -> DayChoice | None:
-    """“day 15 of the month”, “days 1, 15”."""
+    """Read numbered days: “day 15 of the month”, “days 1, 15”."""
     mark = reader.index
     reader.accept("the")
     if not reader.accept("day", "days") or not reader.kind("number"):
@@ -193,7 +193,7 @@ def _numbered_days(reader: TokenReader) -> DayChoice | None:
 
 
 def _nearest(reader: TokenReader) -> DayChoice | None:
-    """“the weekday nearest the 15th of each month”."""
+    """Read “the weekday nearest the 15th of each month”."""
     mark = reader.index
     reader.accept("the")
     if not (reader.accept("weekday", "workday") and reader.accept("nearest")):
@@ -212,7 +212,7 @@ def _nearest(reader: TokenReader) -> DayChoice | None:
 
 
 def read_day_range(reader: TokenReader, draft: Draft) -> bool:
-    """“monday to friday”, “the 25th to the last”, after “from”."""
+    """Read a range of days after “from”: “monday to friday”, “the 25th to the last”."""
     mark = reader.index
     if weekdays_of(reader) is not None:
         pick = read_weekdays(reader, joined=False)

@@ -1,4 +1,4 @@
-"""Intermediate values of the English grammar, before compilation."""
+"""The syntax tree of the English grammar: what its functions read, before compilation."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Noun = Literal["day", "weekday", "business", "nearest"]
 
 @dataclass(frozen=True, slots=True)
 class ClockTime:
-    """A time of day as written. `bare`: the context decides between am and pm."""
+    """A time of day as written. If it is `bare`, the context decides between am and pm."""
 
     hour: int
     minute: int
     second: int
     bare: bool
-    first: int  # token indexes, to point at it
+    first: int  # token indexes, for refusals
     last: int
     meridiem: bool = False
     midnight_word: bool = False
@@ -41,13 +41,13 @@ class Scope:
     months: tuple[int, ...] = ()
     every: int = 1
     year: int | None = None
-    each: bool = True  # “each”, “every”: not merely “the”
+    each: bool = True  # whether “each” or “every” was written, not only “the”
     lenient: bool = False  # “that has one”: leave out months without that day
 
 
 @dataclass(frozen=True, slots=True)
 class Ordinal:
-    """The n-th something; negative counts from the end."""
+    """The n-th day, weekday or business day; a negative number counts from the end."""
 
     n: int
     noun: Noun
@@ -56,13 +56,13 @@ class Ordinal:
 
 @dataclass(frozen=True, slots=True)
 class DayChoice:
-    """One choice of days."""
+    """Days named together, such as “monday and friday”, “the 1st” or a date."""
 
     first: int
     last: int
     weekdays: tuple[int, ...] = ()
     months: tuple[int, ...] = ()  # “mondays in january”
-    plural: bool = False  # “mondays”, “weekdays”, a range: said of every week
+    plural: bool = False  # “mondays”, “weekdays” or a range, which mean every week
     ordinals: tuple[Ordinal, ...] = ()
     scope: Scope | None = None
     month: int | None = None  # a date of the year
@@ -78,7 +78,7 @@ class Draft:
     everies: list[int] = field(default_factory=list)  # token indexes of “every”, “daily”, …
     cadence: int | None = None  # seconds
     period: tuple[int, str] | None = None
-    rate: tuple[int, str, int, int] | None = None  # “twice a day”: how many, per what, and its tokens
+    rate: tuple[int, str, int, int] | None = None  # “twice a day”: count, unit, first token, end
     picks: list[DayChoice] = field(default_factory=list)
     months: tuple[int, ...] = ()
     months_at: int = 0
@@ -92,14 +92,14 @@ class Draft:
     bare_minutes: bool = False  # “:30”, “minute 30”, without a word about the hour
     seconds: tuple[int, ...] | None = None
     hours: tuple[int, ...] | None = None
-    marks_at: int = 0
+    minutes_at: int = 0
     delay: tuple[tuple[float, str], ...] | None = None
     delay_at: int = 0
     instant: datetime | None = None
     once: bool = False
     time_at: int = 0
-    joined: bool = False  # an “and” has just announced more days
-    loosely: bool = False  # the “and” was no “and also”: what follows may apply to all of them
+    joined: bool = False  # an “and” was just read, so that more days may follow
+    loosely: bool = False  # joined by “and”, not “and also”: a later clause may apply to all the days
 
     def add(self, reader: TokenReader, pick: DayChoice) -> None:
         """Add a choice of days; a second one must be joined to the first."""
@@ -109,7 +109,7 @@ class Draft:
         self.joined = False
 
     def recurs(self, mark: int) -> None:
-        """Note that the word at this index says that the part recurs."""
+        """Record that the word at this token index says that the part recurs."""
         self.recurring = True
         if mark not in self.everies:
             self.everies.append(mark)

@@ -70,7 +70,7 @@ def _one(reader: TokenReader) -> tuple[float, str] | None:
 
 
 def calendar_days(span: Span, day: date) -> date | None:
-    """The day that lies so many days, weeks, months or years after another; nothing if there is none."""
+    """The day that is a span of whole days, weeks, months or years after another; None if there is none."""
     days = months = 0.0
     for amount, unit in span:
         if unit not in WHOLE_DAYS and unit not in WHOLE_MONTHS:
@@ -84,7 +84,7 @@ def calendar_days(span: Span, day: date) -> date | None:
 
 
 def read_unit(reader: TokenReader) -> str | None:
-    """A unit of time; a capital M is refused, since it may be minutes or months."""
+    """Read a unit of time; refuse a capital M, which may be minutes or months."""
     token = reader.peek()
     if token.kind not in ("word", "ordinal") or token.text not in UNITS:
         return None

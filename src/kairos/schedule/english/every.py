@@ -1,4 +1,4 @@
-"""What recurs: “every 15 minutes”, “each weekday”, “every other friday”, “every july 4th”, “once a week”."""
+"""How often: “every 15 minutes”, “each weekday”, “every other friday”, “every july 4th”, “once a week”."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def read_every(reader: TokenReader, draft: Draft) -> bool:
         return True
     if _per_period(reader, draft):
         return True
-    if reader.accept("once"):  # “once every hour”; alone it marks a single instant
+    if reader.accept("once"):  # “once every hour” recurs; “once” alone means a single instant
         draft.once = draft.once or not reader.at("every", "each")
         return True
     if reader.at("alternate") and (weekdays_of(reader, ahead=1) or reader.at("days", ahead=1)):
@@ -56,7 +56,7 @@ def read_every(reader: TokenReader, draft: Draft) -> bool:
 
 
 def _per_period(reader: TokenReader, draft: Draft) -> bool:
-    """“once a week”, “twice a day”, “3 times a month”: so many days or times have to be named."""
+    """Read “once a week”, “twice a day”, “3 times a month”; as many days or times must be named."""
     mark = reader.index
     token = reader.take()
     count = COUNTS.get(token.text, 0)
@@ -120,7 +120,7 @@ def _after_every(reader: TokenReader, draft: Draft, mark: int) -> bool:
 
 
 def _counts_units(reader: TokenReader) -> bool:
-    """“every second week”, “every 2nd friday” — not “every 2nd of the month”, “every 2nd friday of the month”."""
+    """Whether the ordinal counts units, as in “every second week”, and is not “every 2nd friday of the month”."""
     if reader.peek().text == "second" and (reader.done or not reader.kind("word", "ordinal", ahead=1)):
         return False
     following = reader.peek(1)
@@ -207,7 +207,7 @@ def _numbered(reader: TokenReader, draft: Draft, mark: int) -> bool:
 
 
 def _stepped(reader: TokenReader, draft: Draft, every: int, mark: int) -> bool:
-    """Every n-th unit, or every n-th of some weekday."""
+    """Read the unit or the weekday of which every n-th is meant."""
     unit = read_unit(reader)
     if unit is not None:
         _set(reader, draft, every, unit, mark)
@@ -234,7 +234,7 @@ def _stepped(reader: TokenReader, draft: Draft, every: int, mark: int) -> bool:
 
 
 def _picked(reader: TokenReader, draft: Draft) -> bool:
-    """Every weekday, ordinal or date."""
+    """Read the weekday, ordinal, date or months after “every”."""
     mark = reader.index
     for read in (read_annual, read_ordinals, read_weekdays):
         pick = read(reader)
@@ -255,7 +255,7 @@ def _picked(reader: TokenReader, draft: Draft) -> bool:
 
 
 def _monthly(reader: TokenReader, pick: DayChoice) -> DayChoice:
-    """“every 1st and 15th”: only a month has those."""
+    """Let “every 1st and 15th” mean days of each month."""
     bare = (
         pick.scope is None
         and pick.ordinals
@@ -272,7 +272,7 @@ def _monthly(reader: TokenReader, pick: DayChoice) -> DayChoice:
 
 
 def _refuse_nth_day(reader: TokenReader, mark: int, pick: DayChoice) -> None:
-    """“every fifth day of the month” is the 5th to some and every fifth day from the 1st to others."""
+    """Refuse “every fifth day of the month”, which may be the 5th or every fifth day from the 1st."""
     one = pick.ordinals[0] if len(pick.ordinals) == 1 and not pick.weekdays else None
     if (
         one is not None

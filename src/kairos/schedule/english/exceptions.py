@@ -1,4 +1,4 @@
-"""What a schedule leaves out: days, months, dates, ranges of dates, holidays."""
+"""The days on which a schedule does not run: weekdays, months, dates, ranges of dates, holidays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def read_exceptions(reader: TokenReader, limits: Limits, calendars: Mapping[str, object]) -> None:
-    """What comes after “except”: days, months, dates, ranges of dates, holidays."""
+    """Read what follows “except”: days, months, dates, ranges of dates, holidays."""
     first = True
     while first or not reader.done:
         mark = reader.index
@@ -85,7 +85,7 @@ def _exception(reader: TokenReader) -> list[DayRule] | None:
 
 
 def _date_range(reader: TokenReader) -> list[DayRule] | None:
-    """“from 24 December to 2 January” (every year), “between 2026-12-24 and 2027-01-02”."""
+    """Read “from 24 December to 2 January” (every year) or “between 2026-12-24 and 2027-01-02”."""
     opener = reader.accept("from", "between")
     first = _range_date(reader)
     if first is None or not reader.accept(*(("and", *RANGES) if opener else RANGES)):

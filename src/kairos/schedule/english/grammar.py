@@ -1,4 +1,4 @@
-"""The English grammar: clauses in any order, each at most once, every token used exactly once."""
+"""The English grammar: clauses in any order, each at most once; every token belongs to exactly one clause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kairos.schedule.english.clauses import (
     read_for,
     read_from,
     read_in,
-    read_marks,
+    read_past_hour,
 )
 from kairos.schedule.english.compile import compile_parts
 from kairos.schedule.english.day_choices import read_day_choice, starts_day_choice
@@ -42,7 +42,7 @@ VERBS = ("run", "runs", "repeat", "repeats", "please")
 
 
 def parse(text: str, now: int, zone: str, calendars: Mapping[str, Container[date]]) -> Recurrence:
-    """Compile an English intent, read at an instant, for a zone that the text may override."""
+    """Compile an English text relative to the instant `now`, in a zone that the text may override."""
     tokens = lex(text)
     reader, parts, limits = _read(text, tokens, now, zone, calendars)
     if limits.zone is not None and limits.zone != zone:
@@ -72,7 +72,7 @@ def _read(
 
 
 def _connector(reader: TokenReader, parts: list[Draft], limits: Limits) -> bool:
-    """Commas between clauses; “and” before another choice of days, or before another part."""
+    """Read a comma or “and”, after which more days, another clause or another part follows."""
     mark = reader.index
     comma = reader.accept(",", ";")
     joined = reader.accept("and", "&")
@@ -95,7 +95,7 @@ def _connector(reader: TokenReader, parts: list[Draft], limits: Limits) -> bool:
             "“and” joins days to days and times to times; this is neither.", mark, until=reader.index + 1
         )
     complete = bool(draft.times or draft.window or draft.minutes is not None or draft.instant is not None)
-    # A time that came before the days is for all of them, unless another one follows.
+    # A time before the days applies to all of them, unless another time follows.
     shared = (
         bool(draft.times and draft.picks) and draft.time_at < draft.picks[0].first and not reader.at("at")
     )
@@ -118,7 +118,7 @@ def _connector(reader: TokenReader, parts: list[Draft], limits: Limits) -> bool:
 
 
 def _begins_another_part(reader: TokenReader, draft: Draft) -> bool:
-    """“every monday at 9am, wednesday at 10am and friday at 11am”: weekdays with a time of their own."""
+    """Whether weekdays with their own time follow: “every monday at 9am, wednesday at 10am and friday at 11am”."""
     weekdays = bool(draft.picks) and all(choice.weekdays and not choice.date for choice in draft.picks)
     timed = bool(draft.times) and draft.time_at > draft.picks[-1].last if weekdays else False
     return timed and weekdays_of(reader) is not None
@@ -138,7 +138,7 @@ def _clause(
     if reader.accept("on"):
         return (
             reader.at("every", "each")
-            or read_marks(reader, draft)
+            or read_past_hour(reader, draft)
             or read_day_choice(reader, draft)
             or _back(reader, mark)
         )
@@ -192,14 +192,14 @@ def _bounding(
 
 
 def _loose(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
-    """Clauses without a leading keyword: minutes, times, windows, counts, delays, days, zones."""
+    """Read a clause without a leading keyword: minutes, times, windows, counts, delays, days, zones."""
     mark = reader.index
     if reader.kind("instant"):
         if draft.instant is not None:
             reader.refuse("The instant is said twice.", mark)
         draft.instant = bounds.read_instant(reader)
         return True
-    if read_marks(reader, draft) or read_count(reader, limits, mark):
+    if read_past_hour(reader, draft) or read_count(reader, limits, mark):
         return True
     if _delay(reader, draft):
         return True
@@ -233,7 +233,7 @@ def _part_follows(reader: TokenReader) -> bool:
 
 
 def _delay(reader: TokenReader, draft: Draft) -> bool:
-    """“20 minutes from now”, “a week from monday”."""
+    """Read a delay: “20 minutes from now”, “a week from monday”."""
     mark = reader.index
     span = read_span(reader)
     if span is None or not reader.accept("from"):

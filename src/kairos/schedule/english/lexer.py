@@ -32,11 +32,11 @@ TOKEN = re.compile(
 )
 SPACES = " \t\n\r"
 SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
-MAX_LENGTH = 20_000  # a canonical sentence that lists many times is long, and must read back
+MAX_LENGTH = 20_000  # a canonical sentence that lists many times is long, and must parse
 
 
 class Token(NamedTuple):
-    """A piece of the text. `glued`: no space before it."""
+    """A token. `glued`: no space precedes it."""
 
     kind: str
     text: str
@@ -94,7 +94,7 @@ def _tokens(found: re.Match[str], text: str, after: int) -> list[Token]:
         return [Token(kind, lower, raw, start, end, int(raw.split(".")[0]), glued)]
     if kind == "hclock":
         return [Token("clock", lower.replace("h", ":"), raw, start, end, glued=glued)]
-    if kind == "foreign":  # part of the name of a place; no word of the grammar has such letters
+    if kind == "foreign":  # letters that only names of places have, never the words of the grammar
         return [Token("word", lower, raw, start, end, glued=glued)]
     if kind in ("offset", "shift"):
         return [Token("zone", lower, raw, start, end, glued=glued)]
@@ -121,7 +121,7 @@ def _zone_or_list(raw: str, start: int, glued: bool) -> list[Token]:
 
 
 def _joined(tokens: list[Token]) -> list[Token]:
-    """Spelled-out tens join the unit after them: twenty-five, thirty first."""
+    """Join spelled-out tens with the unit after them: twenty-five, thirty first."""
     joined: list[Token] = []
     for token in tokens:
         tens = joined[-1] if joined else None

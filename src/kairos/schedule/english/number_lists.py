@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def read_numbers(reader: TokenReader, lowest: int, highest: int, bounds: str) -> tuple[int, ...]:
-    """Return the numbers in ascending order, none if there is none; refuse with `bounds` those out of range.
+    """Read numbers and return them in ascending order; refuse those out of range with the message `bounds`.
 
     A number with a fraction, of more than two digits, or before “am” or “pm” belongs to what follows.
     """

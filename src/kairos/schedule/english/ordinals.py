@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read_ordinal_list(reader: TokenReader, ranged: bool = False) -> list[int]:
-    """“1st and 15th”, “first, third and last”; with `ranged`, after “from”, also “25th to the last”."""
+    """Read ordinals: “1st and 15th”, “first, third and last”; with `ranged` also “25th to the last”."""
     found: list[int] = []
     while True:
         mark = reader.index
@@ -41,7 +41,7 @@ def read_ordinal_list(reader: TokenReader, ranged: bool = False) -> list[int]:
 
 
 def read_ordinal(reader: TokenReader, ranged: bool = False) -> int | None:
-    """“1st”, “last”, “2nd to last”, “third last”, “penultimate”."""
+    """Read one ordinal: “1st”, “last”, “2nd to last”, “third last”, “penultimate”."""
     mark = reader.index
     if reader.accept("last", "final"):
         return -1
@@ -72,7 +72,7 @@ def read_ordinal(reader: TokenReader, ranged: bool = False) -> int | None:
 
 
 def _to_last(reader: TokenReader, mark: int) -> int:
-    """“2nd to last” counts from the end; “10th to last” may as well be all the days from the 10th."""
+    """Read “to last” after an ordinal, which counts from the end; refuse “10th to last”, which may be a range."""
     token = reader.tokens[mark]
     if not 1 < token.value < 5:
         reader.refuse(
@@ -87,7 +87,7 @@ def _to_last(reader: TokenReader, mark: int) -> int:
 
 
 def read_ordinals(reader: TokenReader, ranged: bool = False) -> DayChoice | None:
-    """Ordinals with what they count and within what: “the first and last friday of each month”."""
+    """Read ordinals with what they count and within what: “the first and last friday of each month”."""
     mark = reader.index
     items: list[Ordinal] = []
     scope: Scope | None = None
@@ -138,7 +138,7 @@ def _noun(reader: TokenReader, plural: bool) -> tuple[Noun, int]:
 
 
 def read_scope(reader: TokenReader) -> Scope | None:
-    """“of each month”, “in november”, “of every 3 months”, “of next month”."""
+    """Read what ordinals count within: “of each month”, “in november”, “of every 3 months”, “of next month”."""
     mark = reader.index
     if not reader.accept("of", "in"):
         return None

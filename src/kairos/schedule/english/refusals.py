@@ -51,7 +51,7 @@ def refuse_unknown(reader: TokenReader) -> NoReturn:
 
 
 def refuse_rate(reader: TokenReader, first: int, until: int) -> NoReturn:
-    """Refuse “twice a day” that does not say when."""
+    """Refuse a rate such as “twice a day” without the times or days."""
     words = " ".join(token.raw for token in reader.tokens[first:until])
     reader.refuse(
         f"“{words}” in each period does not say when: give the times.",
@@ -107,7 +107,7 @@ def _sentence(reason: str) -> str:
 
 
 def refuse_scopeless(reader: TokenReader, pick: DayChoice, question: str) -> NoReturn:
-    """Refuse days that do not say of which month or year they are."""
+    """Refuse ordinals without the month or year that they count within."""
     words = reader.text[reader.tokens[pick.first].start : reader.tokens[pick.last].end]
     reader.refuse(
         f"“{words}” {question}",

@@ -48,7 +48,7 @@ def _one_date(reader: TokenReader, pick: DayChoice, since: date) -> date:
 
 
 def next_annual(month: int, day: int, since: date) -> date:
-    """The first such date from `since` on."""
+    """The first date with this month and day from `since` on."""
     for year in range(since.year, since.year + 9):
         if day <= month_length(year, month) and date(year, month, day) >= since:
             return date(year, month, day)
@@ -72,7 +72,7 @@ def _weekday(reader: TokenReader) -> date | None:
 
 
 def read_after_weekday(reader: TokenReader, weekday: int, mark: int) -> date | None:
-    """The full date after a weekday, which must agree with it: “Friday, 18 July 2014”."""
+    """Read a full date after a weekday, which must be its weekday: “Friday, 18 July 2014”."""
     before = reader.index
     reader.accept(",")
     if reader.kind("ordinal", ahead=1):
@@ -105,7 +105,7 @@ def coming_weekday(reader: TokenReader, weekday: int, mark: int) -> date:
 
 
 def refuse_next(reader: TokenReader, mark: int) -> None:
-    """“next friday” is this week's to some and next week's to others."""
+    """Refuse “next friday”, which may be in this week or in the next."""
     word, name = reader.tokens[mark].text, reader.tokens[mark + 1].text
     found = weekdays_of(reader, ahead=mark + 1 - reader.index)
     if word == "last" or found is None or len(found[0]) != 1:
@@ -121,7 +121,7 @@ def refuse_next(reader: TokenReader, mark: int) -> None:
 
 
 def read_start(reader: TokenReader, limits: Limits, mark: int, timed: bool) -> bool:
-    """A day, and a time if one is already given for the ticks, after “starting”, “from” and the like."""
+    """Read the start of a schedule after “starting”, “from” and the like: a day, with a time only if `timed`."""
     before = reader.index
     for filler in ("on", "at", "as", "of", "with", "in"):
         reader.accept(filler)
@@ -145,7 +145,7 @@ def read_start(reader: TokenReader, limits: Limits, mark: int, timed: bool) -> b
 
 
 def read_end(reader: TokenReader, limits: Limits, mark: int, timed: bool) -> bool:
-    """The last day, or the last instant, after “until” and the like."""
+    """Read the end of a schedule after “until” and the like: its last day or its last instant."""
     before = reader.index
     for filler in ("on", "at", "to", "and", "including"):
         reader.accept(filler)

@@ -48,7 +48,7 @@ def _with(found: ClockTime, first: int, last: int, part: str | None) -> ClockTim
 
 
 def read_day_part(reader: TokenReader) -> str | None:
-    """“in the morning”, “at night”."""
+    """Read a part of the day: “in the morning”, “at night”."""
     mark = reader.index
     if reader.accept("in"):
         reader.accept("the")
@@ -62,7 +62,7 @@ def read_day_part(reader: TokenReader) -> str | None:
 
 
 def _relative(reader: TokenReader) -> ClockTime | None:
-    """“half past 3pm”, “a quarter to noon”, “20 minutes past 3pm”."""
+    """Read a time relative to an hour: “half past 3pm”, “a quarter to noon”, “20 minutes past 3pm”."""
     mark = reader.index
     if reader.at("quarter", ahead=1):
         reader.accept("a")
@@ -188,7 +188,7 @@ def _spelled(reader: TokenReader) -> ClockTime:
 
 
 def _dotted(reader: TokenReader) -> ClockTime | None:
-    """“17.30”, as the British write it; 9.30 is as bare as 9:30, and “1.5 hours” is no time."""
+    """Read a time with a dot, as in British usage: “17.30”. 9.30 is as bare as 9:30; “1.5 hours” is no time."""
     mark = reader.index
     whole, _, fraction = reader.peek().text.partition(".")
     if len(whole) > 2 or len(fraction) != 2 or reader.peek(1).text in UNITS:
@@ -201,7 +201,7 @@ def _dotted(reader: TokenReader) -> ClockTime | None:
 
 
 def _bare(reader: TokenReader) -> ClockTime | None:
-    """A bare hour (9, 17) or four digits (0930): only where a time is expected."""
+    """Read a bare hour (9, 17) or four digits (0930), which is a time only where one is expected."""
     mark = reader.index
     token, following = reader.peek(), reader.peek(1)
     named = following.text in UNITS and following.text not in ("hours", "hrs") and following.text != "h"
@@ -237,7 +237,7 @@ def _bare(reader: TokenReader) -> ClockTime | None:
 
 
 def read_times(reader: TokenReader, allow_bare: bool) -> list[ClockTime]:
-    """Times joined by commas and “and”."""
+    """Read times joined by commas and “and”."""
     first = read_time(reader, allow_bare)
     if first is None:
         return []
@@ -256,7 +256,7 @@ def read_times(reader: TokenReader, allow_bare: bool) -> list[ClockTime]:
 
 
 def starts_range(reader: TokenReader) -> bool:
-    """Whether a range continues here, which makes the time before it the start of a window."""
+    """Whether a range word follows, so that the time before it is the start of a window."""
     return reader.at("-", "–", "—", "to", "through", "thru")
 
 
@@ -286,7 +286,7 @@ def resolve(reader: TokenReader, times: list[ClockTime], part: str | None) -> li
 
 
 def check_night(reader: TokenReader, times: list[ClockTime], found: list[int]) -> None:
-    """“friday night at 1am” is Friday's to some and Saturday's to others."""
+    """Refuse “friday night at 1am”, which may be on Friday or on Saturday."""
     for time in times:
         if any(second < 6 * 3600 for second in found):
             reader.refuse(
@@ -314,7 +314,7 @@ def _replaced(reader: TokenReader, time: ClockTime, written: str) -> str:
 
 
 def read_window(reader: TokenReader, opener: str) -> tuple[ClockTime, ClockTime] | None:
-    """The two times of a window, after “between”, “from” or nothing."""
+    """Read the two times of a window after “between”, “from” or no word."""
     mark = reader.index
     bare = bool(opener)
     joiners = BETWEEN if opener == "between" else RANGES

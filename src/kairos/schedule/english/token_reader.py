@@ -16,7 +16,7 @@ WORDLIKE = frozenset(("word", "punctuation", "ordinal"))
 
 
 class TokenReader:
-    """Read tokens from left to right; the grammar refuses any that is left."""
+    """A cursor over the tokens of a text; the grammar refuses a token that no clause took."""
 
     def __init__(self, text: str, tokens: list[Token], now: int, zone: tzinfo) -> None:
         self.text = text
@@ -57,7 +57,7 @@ class TokenReader:
         return self._words[self.index + ahead] in texts
 
     def ahead_of(self, texts: tuple[str, ...]) -> bool:
-        """Whether one of these comes later."""
+        """Whether one of these words or marks comes later."""
         return any(word in texts for word in self._words[self.index : len(self.tokens)])
 
     def accept(self, *texts: str) -> Token | None:
@@ -68,7 +68,7 @@ class TokenReader:
         return None
 
     def accept_phrase(self, *words: str) -> bool:
-        """Take all these words, or nothing."""
+        """Take all these words in this order, or none of them."""
         if self._words[self.index] != words[0]:
             return False
         if self._words[self.index : self.index + len(words)] != list(words):
@@ -110,7 +110,7 @@ class TokenReader:
         return text, f"{text} at 09:00"
 
     def accept_separator(self) -> bool:
-        """Take a comma, an “and”, or both."""
+        """Take a comma, an “and”, or both; return whether there was one."""
         if self.accept(",", ";"):
             self.accept("and", "&")
             return True

@@ -13,7 +13,7 @@ RANGES = ("-", "–", "—", "to", "through", "thru", "till", "until")
 
 
 def weekdays_of(reader: TokenReader, ahead: int = 0) -> tuple[tuple[int, ...], bool, int] | None:
-    """The weekdays a word names, whether it is plural, and how many tokens that took."""
+    """The weekdays that the next words name, whether they are plural, and how many tokens they are."""
     token = reader.peek(ahead)
     if token.kind != "word":
         return None

@@ -53,7 +53,7 @@ def _recurs(reader: TokenReader, mark: int) -> bool:
 
 
 def _refuse_until(reader: TokenReader) -> None:
-    """“every monday until friday” is five days a week to some and ends on a Friday to others."""
+    """Refuse “every monday until friday”: five days a week, or Mondays up to a certain Friday?"""
     first, last = reader.tokens[reader.index - 1].raw, reader.tokens[reader.index + 1].raw
     reader.refuse(
         f"The days from {first} to {last}, or each {first} before a {last}?",
@@ -76,7 +76,7 @@ def _range_end(reader: TokenReader) -> tuple[int, bool] | None:
 
 
 def _falling_on(reader: TokenReader, weekdays: list[int]) -> tuple[Ordinal, ...]:
-    """“friday the 13th”: both must hold."""
+    """Read the day of the month after a weekday, as in “friday the 13th”; both must match."""
     mark = reader.index
     if not reader.accept_phrase("falling", "on"):
         if len(weekdays) != 1 or not (reader.at("the") and reader.kind("ordinal", ahead=1)):

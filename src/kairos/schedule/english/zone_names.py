@@ -1,4 +1,4 @@
-"""Time zones as they are written: “in London”, “New York time”, “UTC”, “(Europe/Berlin)”."""
+"""Time zones in English texts: “in London”, “New York time”, “UTC”, “(Europe/Berlin)”."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _named(reader: TokenReader, announced: bool) -> str | None:
         if found is not None:
             reader.index += size
             return found
-        if announced and timezones.without_marks(name).lower() in AMBIGUOUS_PLACES:
+        if announced and timezones.without_diacritics(name).lower() in AMBIGUOUS_PLACES:
             _refuse_place(reader, name, size)
     return None
 
@@ -97,7 +97,7 @@ def _refuse_place(reader: TokenReader, name: str, size: int) -> None:
     _refuse_for(
         reader,
         f"“{name}” is more than one place, or not the one that the time zone is named after: name the zone.",
-        AMBIGUOUS_PLACES[timezones.without_marks(name).lower()],
+        AMBIGUOUS_PLACES[timezones.without_diacritics(name).lower()],
         size,
     )
 

@@ -1,6 +1,7 @@
 """Cron: five fields, or six with seconds first; names, steps, `L`, `#`, `W` and the @ macros.
 
-Both day fields restricted means either, as cron has it. An hour of `*` follows elapsed time.
+If both day fields are restricted, a day matches if either does, as in cron. With `*` as the hour, the rule fires in
+every hour that passes, also in the one that daylight saving repeats.
 """
 
 from __future__ import annotations

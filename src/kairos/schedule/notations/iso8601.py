@@ -124,7 +124,7 @@ def _repeating(text: str, whole: str, position: int, now: int, zone: str) -> Rec
                 parts[1],
                 ("R/PT15M", "every day at 09:00"),
             )
-        return Recurrence((intervals.plain(seconds, now, zone),), zone)
+        return Recurrence((intervals.without_start(seconds, now, zone),), zone)
     if len(parts) != 3:
         _refuse(
             text,

@@ -45,7 +45,7 @@ LONG_AGO = instant_of(-62_000_000_000)
 
 
 def to_recurrence(rule: RRule, zone: str, now: int, *, started: bool) -> Recurrence:
-    """The rule as a recurrence of the plan's own kinds, without its exclusions; `started`: it has a DTSTART."""
+    """Convert a rule, without its EXDATEs, to a calendar or an interval; `started`: the rule has a DTSTART."""
     if rule.frequency in UNIT_SECONDS:
         recurrence = _elapsed(rule, zone, now, started)
     else:
@@ -54,7 +54,7 @@ def to_recurrence(rule: RRule, zone: str, now: int, *, started: bool) -> Recurre
 
 
 def _can_be_skipped(recurrence: Recurrence) -> bool:
-    """Whether daylight saving can skip one of the times: only then the rule of RFC 5545 for it shows."""
+    """Whether daylight saving can skip one of the times, so that RFC 5545's rule for skipped times applies."""
     (rule,) = recurrence.rules
     if not isinstance(rule, Calendar) or not isinstance(rule.times, Times | Grid):
         return False
@@ -86,7 +86,7 @@ def _elapsed(rule: RRule, zone: str, now: int, started: bool) -> Recurrence:
     if days and not intervals.divides_hour(step):
         raise NotExpressible
     if start is None:
-        plain = intervals.plain(step, now, zone)
+        plain = intervals.without_start(step, now, zone)
         return Recurrence((replace(plain, days=days) if isinstance(plain, Calendar) else plain,), zone)
     made, bound_at = intervals.anchored(step, start, zone)
     made = replace(made, days=days) if isinstance(made, Calendar) else made
@@ -103,7 +103,7 @@ def _by_days(rule: RRule, zone: str, now: int, started: bool) -> Recurrence:
     every = rule.interval
     if every == 1:
         return Recurrence((calendar,), zone, bound)
-    if rule.frequency == "WEEKLY" and _parts_a_week(rule, calendar.days):
+    if rule.frequency == "WEEKLY" and _week_start_matters(rule, calendar.days):
         raise NotExpressible
     if rule.frequency == "MONTHLY" and 12 % every == 0 and not any(day.months for day in calendar.days):
         month = first.month if first else 1
@@ -125,20 +125,20 @@ def _by_days(rule: RRule, zone: str, now: int, started: bool) -> Recurrence:
 
 
 def _start_bound(rule: RRule, zone: str) -> date | datetime:
-    """The start. With one time a day it is a whole day, which bounds the same ticks."""
+    """The start of a rule. With one time a day it is a date, which bounds the same ticks."""
     if rule.hours or rule.minutes or rule.seconds:
         at = resolve_local_rfc5545(load_zone(zone), local_start(rule))
         return intervals.whole_day(instant_of(at), zone) or instant_of(at)
     return rule.start.date()
 
 
-def _parts_a_week(rule: RRule, days: tuple[DayRule, ...]) -> bool:
-    """Whether it matters that weeks of the plan begin on Monday and those of the rule on another day."""
+def _week_start_matters(rule: RRule, days: tuple[DayRule, ...]) -> bool:
+    """Whether the first day of the rule's weeks matters, which plans cannot express: their weeks begin on Monday."""
     return len({weekday >= rule.week_start for one in days for weekday in one.weekdays}) > 1
 
 
 def excluded_days(recurrence: Recurrence, excluded: Sequence[int]) -> tuple[DayRule, ...]:
-    """Instants that are left out as days; each must be the only tick of its day."""
+    """Convert excluded instants to excluded days; each must be the only tick of its day."""
     info = load_zone(recurrence.zone)
     days: list[date] = []
     for at in excluded:
@@ -152,7 +152,7 @@ def excluded_days(recurrence: Recurrence, excluded: Sequence[int]) -> tuple[DayR
 
 
 def whole_day_end(at: int, zone: str) -> date | datetime:
-    """An end at the last second of a local day is that whole day, its normal form."""
+    """The normal form of an end: the date, if it is the last second of a local day."""
     info = load_zone(zone)
     day = instant_of(at).astimezone(info).date()
     last = resolve_local(info, day_seconds(day.toordinal() + 1)).at - 1

@@ -1,4 +1,4 @@
-"""The days of an RFC 5545 rule in the plan's own terms, where it has such terms."""
+"""Convert the days of an RFC 5545 rule to day rules of a plan, where that is possible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class NotExpressible(Exception):
-    """The plan has no terms of its own for this rule: it is kept as a rule."""
+    """Plans cannot express this rule otherwise, so it is stored as a rule."""
 
 
 def days_of(rule: RRule, first: date | None) -> tuple[DayRule, ...]:

@@ -1,4 +1,4 @@
-"""The times of a day that hours × minutes × seconds give, computed when asked for: there may be 86,400 of them."""
+"""The times of day of hours × minutes × seconds, computed when needed: there may be 86,400 of them."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class ReachableTimes:
         self._first_of_day: dict[int, int | None] = {}
 
     def first(self, remainder: int) -> int | None:
-        """The first such time of a whole day."""
+        """The first time of the day with this remainder."""
         if remainder not in self._first_of_day:
             self._first_of_day[remainder] = self.first_from(0, remainder)
         return self._first_of_day[remainder]
 
     def first_from(self, second: int, remainder: int) -> int | None:
-        """The first such time from a second of the day on. It looks up each minute at most once."""
+        """The first time with this remainder from a second of the day on. It examines each minute at most once."""
         for hour in self._hours[bisect_left(self._hours, second // 3600) :]:
             in_hour = max(0, second - hour * 3600)
             for minute in self._minutes[bisect_left(self._minutes, in_hour // 60) :]:

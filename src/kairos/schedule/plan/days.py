@@ -1,4 +1,4 @@
-"""Find the local days that match, one month at a time, without walking from the start of the schedule."""
+"""Find the local days that match a rule, one month at a time, from any day on."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ def _by_year(rule: DayRule, year: int, month: int, length: int) -> list[int]:
 
 
 def in_step(step: Step, day: date) -> bool:
-    """Whether a day falls into an every-n-th day, week, month or year."""
+    """Whether a day is in one of the days, weeks, months or years that a step selects."""
     if step.unit == "day":
         return (day.toordinal() - step.anchor.toordinal()) % step.every == 0
     if step.unit == "week":
-        # Ordinal 1 is a Monday, so this numbers weeks that begin on Monday.
+        # Ordinal 1 is a Monday, so this counts weeks that begin on Monday.
         return ((day.toordinal() - 1) // 7 - (step.anchor.toordinal() - 1) // 7) % step.every == 0
     if step.unit == "month":
         months = (day.year - step.anchor.year) * 12 + day.month - step.anchor.month

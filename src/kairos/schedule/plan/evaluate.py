@@ -1,9 +1,11 @@
 """Evaluate a recurrence into instants, in seconds of UTC; every search is bounded.
 
-A fixed local time that is skipped fires at the first valid instant (but not if the same rule has the
-clock reading one gap later: `30 1-5 * * *` does not run at 04:00 and again at 04:30), a repeated one
-fires once, at its first; what follows elapsed time fires whenever local time shows it. A recurrence with
-`rfc5545_gaps` resolves skipped times by RFC 5545 instead: with the offset before the gap.
+When the clocks change, a fixed local time that is skipped fires at the first valid instant, unless the same rule also
+has the time that is one gap later: where clocks jump from 02:00 to 03:00, `30 1-5 * * *` fires at 03:30 and not also
+at 03:00. A repeated local time
+fires once, at the first of its two instants. Times that follow elapsed time (hourly ones, windows, intervals) fire in
+each hour that passes. A recurrence with `rfc5545_gaps` resolves skipped times by RFC 5545: with the offset before the
+gap.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 LAST_SECOND = day_seconds(date(9_990, 1, 1).toordinal())
 EARLIEST = -62_000_000_000  # in the year 5
-SKIPPED_IN_A_ROW = 5_000  # after this many excluded days in a row an interval is taken to have ended
+SKIPPED_IN_A_ROW = 5_000  # an interval ends after this many excluded ticks in a row
 
 
 def ticks(
@@ -80,7 +82,7 @@ def _calendar_named(name: str, calendars: Mapping[str, Container[date]]) -> Cont
 
 
 def bounds(recurrence: Recurrence, zone: tzinfo) -> tuple[int, int]:
-    """The first and the last second at which a schedule may tick."""
+    """The first and the last second at which a schedule may fire."""
     start, end = recurrence.start, recurrence.end
     first = -DAY_SECONDS * EPOCH_ORDINAL
     last = LAST_SECOND
@@ -188,7 +190,7 @@ def _local_times(finder: DayFinder, times: Sequence[int] | ClockTimes, floor: in
 
 
 def _resolved(zone: tzinfo, ordered: Iterable[int], times: Sequence[int] | ClockTimes) -> Iterator[int]:
-    """Resolve skipped times to the first valid instant, unless the same rule has the clock reading one gap later."""
+    """Resolve skipped times to the first valid instant, unless the rule also has the time one gap later."""
     stretch = NO_STRETCH
     for local in ordered:
         if not stretch.first <= local < stretch.end:
@@ -213,15 +215,17 @@ def _window_ticks(finder: DayFinder, window: Window, zone: tzinfo, since: int) -
             tick += window.every
 
 
-def _hourly_ticks(finder: DayFinder, marks: Sequence[int], zone: tzinfo, since: int) -> Iterator[int]:
-    """Walk stretches of constant offset, in which local time is UTC plus a constant."""
+def _hourly_ticks(
+    finder: DayFinder, seconds_of_hour: Sequence[int], zone: tzinfo, since: int
+) -> Iterator[int]:
+    """Yield the ticks between changes of the offset, where local time is UTC plus a constant."""
     now = since
     while now < LAST_SECOND:
         offset = offset_at(zone, now + 1)
         stretch_end = now + DAY_SECONDS
         if offset_at(zone, stretch_end) != offset:
             stretch_end = transition(zone, now + 1, stretch_end) - 1
-        for tick in _marks_between(finder, marks, now + offset, stretch_end + offset):
+        for tick in _hourly_between(finder, seconds_of_hour, now + offset, stretch_end + offset):
             yield tick - offset
         now = stretch_end
         day = finder.first(_local_day(zone, now))
@@ -231,15 +235,17 @@ def _hourly_ticks(finder: DayFinder, marks: Sequence[int], zone: tzinfo, since: 
         now = max(now, day_seconds(day.toordinal()) - 2 * DAY_SECONDS)
 
 
-def _marks_between(finder: DayFinder, marks: Sequence[int], after: int, until: int) -> Iterator[int]:
+def _hourly_between(
+    finder: DayFinder, seconds_of_hour: Sequence[int], after: int, until: int
+) -> Iterator[int]:
     for day in finder.following(date.fromordinal((after + 1) // DAY_SECONDS + EPOCH_ORDINAL)):
         midnight = day_seconds(day.toordinal())
         if midnight > until:
             return
         hour = max(midnight, after - after % 3600)
         while hour < midnight + DAY_SECONDS:
-            for index in range(bisect_left(marks, after + 1 - hour), len(marks)):
-                if hour + marks[index] > until:
+            for index in range(bisect_left(seconds_of_hour, after + 1 - hour), len(seconds_of_hour)):
+                if hour + seconds_of_hour[index] > until:
                     return
-                yield hour + marks[index]
+                yield hour + seconds_of_hour[index]
             hour += 3600

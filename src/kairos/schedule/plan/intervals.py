@@ -28,20 +28,20 @@ def hourly(seconds: int, phase: int = 0) -> Hourly:
 
 
 def anchored(seconds: int, anchor: int, zone: str) -> tuple[Interval | Calendar, datetime | None]:
-    """Return an interval that begins at an instant, and its start bound."""
+    """Return an interval that begins at an instant, and the start bound it needs, if any."""
     if divides_hour(seconds):
         return Calendar(hourly(seconds, to_local(load_zone(zone), anchor) % 3600)), instant_of(anchor)
     return Interval(seconds, instant_of(anchor)), None
 
 
-def plain(seconds: int, now: int, zone: str) -> Interval | Calendar:
-    """Return an interval without a stated start: aligned to the hour, to midnight, or to now, by what it divides."""
+def without_start(seconds: int, now: int, zone: str) -> Interval | Calendar:
+    """Return an interval without a stated start: aligned to the hour or the day if it divides it, otherwise to now."""
     if divides_hour(seconds):
         return Calendar(hourly(seconds))
-    return Interval(seconds, instant_of(plain_anchor(seconds, now, zone)))
+    return Interval(seconds, instant_of(default_anchor(seconds, now, zone)))
 
 
-def plain_anchor(seconds: int, now: int, zone: str) -> int:
+def default_anchor(seconds: int, now: int, zone: str) -> int:
     """Return local midnight if the interval divides the day (a fixed one if the offset is constant), otherwise now."""
     info = load_zone(zone)
     if seconds >= DAY_SECONDS or DAY_SECONDS % seconds:

@@ -15,8 +15,8 @@ LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 LISTS = ("months", "days", "weekdays", "nth", "business", "nearest", "year_days", "year_nth")
 
 
-def from_the_start_first(numbers: Iterable[int]) -> tuple[int, ...]:
-    """Sort without repeats, numbers that count from the end last."""
+def sort_ordinals(numbers: Iterable[int]) -> tuple[int, ...]:
+    """Sort without repeats; negative numbers, which count from the end, come last."""
     if not numbers:
         return ()
     return tuple(sorted(set(numbers), key=lambda number: (number < 0, number)))
@@ -40,7 +40,7 @@ def day_rule(
 ) -> DayRule:
     """Build a day rule in normal form: sorted, without repeats, a field that allows every value left empty."""
     all_months, all_weekdays = tuple(sorted(set(months))), tuple(sorted(set(weekdays)))
-    all_days = from_the_start_first(days)
+    all_days = sort_ordinals(days)
     if all_days and all_days[0] > 0:
         longest = max((LONGEST[month - 1] for month in all_months), default=31)
         # Drop days that these months never have, unless no other day remains.
@@ -52,16 +52,16 @@ def day_rule(
         days=all_days,
         weekdays=() if len(all_weekdays) == 7 else all_weekdays,
         nth=_pairs(nth),
-        business=from_the_start_first(business),
-        nearest=from_the_start_first(nearest),
-        year_days=from_the_start_first(year_days),
+        business=sort_ordinals(business),
+        nearest=sort_ordinals(nearest),
+        year_days=sort_ordinals(year_days),
         year_nth=_pairs(year_nth),
         dates=tuple(sorted(set(dates))) if dates else (),
     )
 
 
 def any_of(rules: Iterable[DayRule]) -> tuple[DayRule, ...]:
-    """Normalise alternatives: empty if one of them matches every day."""
+    """Normalise alternatives; return none, which means every day, if one of them matches every day."""
     kept = merged(rules)
     return () if DayRule() in kept else kept
 

@@ -66,7 +66,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Hourly:
-    """Every hour at these minutes and seconds, following elapsed time through daylight saving."""
+    """Every hour at these minutes and seconds, also in the hour that daylight saving repeats."""
 
     minutes: tuple[int, ...]
     seconds: tuple[int, ...] = (0,)
@@ -153,7 +153,7 @@ class Recurrence:
     rfc5545_gaps: bool = False
 
 
-LISTED_TIMES = 12  # up to this many, a product of hours, minutes and seconds reads better as a list
+LISTED_TIMES = 12  # with more times than this, hours × minutes × seconds are stored as a product
 
 
 def clock(

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 UNIT_SECONDS = {"HOURLY": 3600, "MINUTELY": 60, "SECONDLY": 1}
 LAST_SECOND = day_seconds(date(LAST_YEAR, 12, 31).toordinal())
 YEAR_SECONDS = 366 * DAY_SECONDS
-EMPTY_YEARS = 100  # longest search for the next day that matches
-EMPTY_JUMPS = 10_000  # longest search of a rule of hours, minutes or seconds, each to a time that may match
+EMPTY_YEARS = 100  # after so many years without a matching day, a rule has ended
+EMPTY_JUMPS = 10_000  # a rule of hours, minutes or seconds has ended after so many jumps without a match
 STEADY_SECONDS = 7 * DAY_SECONDS  # no zone changes its offset and changes it back within this time
 
 
@@ -62,7 +62,7 @@ def local_start(rule: RRule) -> int:
 
 
 def _expanded(rule: RRule, zone: tzinfo, since: int) -> Iterator[int]:
-    """A rule of days, weeks, months or years."""
+    """Yield the instants of a rule of days, weeks, months or years."""
     floor = max(earliest_local(zone, since), local_start(rule))
     return resolve_rfc5545_in_order(zone, _local_times(rule, floor))
 
@@ -103,14 +103,14 @@ def _local_times(rule: RRule, floor: int) -> Iterator[int]:
 
 
 def _positioned(positions: Sequence[int], days: Sequence[int], times: ClockTimes) -> list[int]:
-    """BYSETPOS: the n-th of the local times of one period, by arithmetic."""
+    """Select the local times of one period by BYSETPOS, without listing them all."""
     size = len(days) * len(times)
     chosen = sorted({n - 1 if n > 0 else size + n for n in positions if abs(n) <= size})
     return [day_seconds(days[n // len(times)]) + times[n % len(times)] for n in chosen]
 
 
 def _elapsed(rule: RRule, zone: tzinfo, start: int, since: int) -> Iterator[int]:
-    """A rule of hours, minutes or seconds."""
+    """Yield the instants of a rule of hours, minutes or seconds."""
     unit = UNIT_SECONDS[rule.frequency]
     step = unit * rule.interval
     ticks_of_unit = _within_unit(rule, unit)
@@ -133,7 +133,7 @@ def _elapsed(rule: RRule, zone: tzinfo, start: int, since: int) -> Iterator[int]
             last, empty = at + patience, 0
             at += step
             continue
-        # A jump ends where the offset changes: there, other local times come.
+        # Jump at most to the next change of the offset: after it, other local times can be reached.
         reached = _same_offset_until(zone, at, min(at + coming - begin, last + 1))
         empty += 1
         at += step * max(1, -(-(reached - at) // step))
@@ -153,9 +153,9 @@ class _Allowed:
         )
 
     def first_from(self, local: int, unreachable: int) -> int | None:
-        """The first one that elapsed time can reach from one where it is at `local`; None without a day that matches.
+        """The first allowed unit from local time `local` on that whole steps reach; None if no day matches.
 
-        `unreachable` stands for one that elapsed time reaches only after a change of the offset.
+        Returns `unreachable` if steps reach one only after a change of the offset.
         """
         remainder = local % self._cycle
         day, second = local // DAY_SECONDS + EPOCH_ORDINAL, local % DAY_SECONDS

@@ -104,7 +104,7 @@ def period_bounds(rule: RRule, number: int) -> tuple[int, int] | None:
 
 
 def day_matches(rule: RRule, day: date) -> bool:
-    """Whether a day is in the rule. What the rule does not say comes from its start."""
+    """Whether a rule has this day. Parts that the rule leaves out are those of its start."""
     months, month_days = rule.months, rule.month_days
     by_day = rule.by_day
     if not (rule.week_numbers or rule.year_days or month_days or by_day):
@@ -128,7 +128,7 @@ def day_matches(rule: RRule, day: date) -> bool:
 
 
 def _counted(number: int, size: int, wanted: Sequence[int]) -> bool:
-    """Whether a number is wanted, counted from the start or, if negative, from the end."""
+    """Whether a number is in `wanted`, whose negative entries count from the end."""
     return number in wanted or number - size - 1 in wanted
 
 

@@ -71,7 +71,7 @@ def _dataclass(kind: type, document: Mapping[str, Any]) -> Any:
 
 
 def _typed(hint: Any, value: Any) -> Any:
-    """A JSON value as what a field is declared to be."""
+    """Convert a JSON value to the declared type of a field."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return _one_of(inner, value)

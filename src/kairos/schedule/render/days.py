@@ -73,7 +73,7 @@ def some_lack(days: Sequence[int], within: Sequence[int]) -> bool:
 
 
 def rule_text(rule: DayRule, tail: bool = False, scoped: bool = True) -> str:
-    """One day rule: on its own, after a cadence (`tail`), or after a counted period (not `scoped`)."""
+    """Render a day rule: alone, after an interval of time (`tail`), or after “every n months” (not `scoped`)."""
     named = months(rule.months) if rule.months else ""
     inside = f" in {named}" if named else ""
     if rule.weekdays:
@@ -96,7 +96,7 @@ def rule_text(rule: DayRule, tail: bool = False, scoped: bool = True) -> str:
 
 
 def ordinals_text(rule: DayRule) -> str | None:
-    """What an ordinal counts: “the 1st and 15th”, “the last friday”."""
+    """Render ordinals: “the 1st and 15th”, “the last friday”."""
     if rule.days:
         return f"the {month_days(rule.days)}{' day' if rule.days[-1] < 0 else ''}"
     if rule.nth or rule.year_nth:
@@ -136,7 +136,7 @@ def _stepped(rules: Sequence[DayRule], step: Step) -> str:
 
 
 def exception_text(rule: DayRule) -> str:
-    """One exception, as it stands after “except”."""
+    """Render one exception, which follows “except”."""
     if rule.span:
         return f"from {rule.span[0].isoformat()} to {rule.span[1].isoformat()}"
     if rule.dates:

@@ -61,7 +61,7 @@ def _interval(rule: plan.Interval, zone: str) -> str:
         and plan.DAY_SECONDS % rule.seconds == 0
         and intervals.keeps_offset(load_zone(zone))
     )
-    if aligned and intervals.plain_anchor(rule.seconds, anchor, zone) == anchor:
+    if aligned and intervals.default_anchor(rule.seconds, anchor, zone) == anchor:
         return f"every {duration(rule.seconds)}"
     bound = intervals.whole_day(rule.anchor, zone)
     return f"every {duration(rule.seconds)} from {_bound(bound or rule.anchor, zone)}"

@@ -1,5 +1,5 @@
--- claim_columns: what a worker needs of a claimed row `c`. Instants travel as microseconds: a driver takes longer to read a
--- timestamp than to read the rest of the row.
+-- claim_columns: what a worker needs of a claimed row `c`. Instants are sent as microseconds: a driver takes longer to
+-- parse a timestamp than the rest of the row.
   c.id, c.lease, c.fsm, c.fsm_version, c.step, c.state::text as state, c.attempt, c.partition_key, c.awaits, c.reply_to,
   nullif(c.signalled, false) as signalled,
   nullif(c.reaps * 2 > c.max_reaps, false) as suspect, (date_part('epoch', kairos.now()) * 1000000)::bigint as picked,

@@ -1,6 +1,6 @@
--- claim_due_jobs: claims the keyless rows of `due` (place, id, partition_key, known) and answers them, and the ids and keys
--- of those with a key; a row that is not `known` is left as it is. The statement has locked the rows, so that they are
--- found by their place. $3 is the worker, $4 the length of its lease.
+-- claim_due_jobs: claims the keyless rows of `due` (place, id, partition_key, known) and returns them, and the ids and
+-- keys of those with a key; a row that is not `known` is left unchanged. The statement has locked the rows, so they can
+-- be found by their ctid, `place`. $3 is the worker, $4 the length of its lease.
 claimed as (
   update kairos.gen_durable g set
     status = 'executing', lease = g.lease + 1, locked_by = $3, lease_expires_at = kairos.now() + $4::interval,

@@ -1,4 +1,4 @@
--- ids_of_status: the ids of the jobs whose {column} is {value}, of one status `s` and within `range`, at most $1 and one.
+-- ids_of_status: the ids of the jobs whose {column} is {value}, of one status `s` and within `range`, at most $1 + 1.
       (select g.id from kairos.gen_durable g
        where g.{column} = {value} and g.status = s.status
          and g.id >= (select first from range) and g.id < (select below from range)

@@ -1,16 +1,15 @@
--- insert_job_rows: the one INSERT of jobs, in the statements that name it. They define `job`, with the columns read
--- here; `inserted` are the rows that were inserted, all but those whose unique key is taken.
--- A due job behind another job of its key is inserted as held, outside the pick index; if the other job leaves while
--- this one is inserted, the sweeper releases it. Rows are inserted in the order of their unique keys, so that two
--- batches lock them in the same order.
+-- insert_job_rows: the INSERT of jobs that several statements share. They define `job`, with the columns read here;
+-- `inserted` are the rows that were inserted: all but those whose unique key is taken. A due job behind another job of
+-- its key is inserted as held, outside the pick index; if the other job leaves at the same time, the sweeper releases
+-- it. Rows are inserted in the order of their unique keys, so that two batches lock them in the same order.
 line as materialized (
   select j.id, j.partition_key, j.priority, j.eligible_at,
     row_number() over (partition by j.partition_key order by j.priority, j.eligible_at, j.id) as place
   from job j
   where j.partition_key is not null and j.eligible_at <= kairos.now()
 ), behind as (
-  -- Probes by LATERAL, in the order of their index: an EXISTS may be hashed over all waiting jobs with a key, and
-  -- where one key has most of the table, a plain LIMIT searches it row by row.
+  -- LATERAL lookups in the order of their index: an EXISTS may be hashed over all waiting jobs with a key, and if
+  -- one key has most of the table, a LIMIT without ORDER BY searches it row by row.
   select l.id from line l
   left join lateral (
     select g.id from kairos.gen_durable g

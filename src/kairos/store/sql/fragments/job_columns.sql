@@ -1,4 +1,4 @@
--- job_columns: every field of a job that clients see, of the row `g`; if not {whole}, without its documents.
+-- job_columns: every field of a job that clients see, of the row `g`; its JSON documents only if {whole}.
 g.id, g.fsm, g.fsm_version, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state, g.step, g.attempt,
   g.queue, g.priority, g.partition_key, g.tags,
   case when {whole} then coalesce(g.input, g.state)::text end as input,

@@ -1,5 +1,5 @@
--- job_of_schedule: the jobs of schedules, as rows for insert_job_rows. The statement defines `firing`: schedule, job_id,
--- tick_at, due_at, created_by and request_id. Columns that a schedule does not set are null.
+-- job_of_schedule: the jobs of schedules, as rows for insert_job_rows. The statement defines `firing`: schedule,
+-- job_id, tick_at, due_at, created_by and request_id. Columns that a schedule does not set are null.
 job as materialized (
   select j.* from firing f
   join kairos.schedules s on s.name = f.schedule

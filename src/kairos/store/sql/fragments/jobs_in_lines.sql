@@ -1,5 +1,5 @@
--- jobs_in_lines: {column} of the jobs that wait in `lines` and in `held` with an eligible_at {side} now, at most {most} of
--- each, if {if}. What is on the other side of now is not read.
+-- jobs_in_lines: {column} of the jobs in `lines` and in `held` (see waiting_lines) with an eligible_at {side} now, at
+-- most {most} of each, if {if}. Jobs on the other side of now are not read.
   (select each.* from (select * from lines where {if}) l
    cross join lateral (
      select {column} from kairos.gen_durable g

@@ -1,6 +1,6 @@
--- kinds_in_use: the queues that have jobs, as `queues`, and their actions, as `pairs` (queue, fsm), unless the statement's
--- `path` is another than 'kinds': of queue {queue} and action {action}, or all. The last of each is null. They are found
--- by a skip scan.
+-- kinds_in_use: the queues that have jobs, as `queues`, and their actions, as `pairs` (queue, fsm), if the statement's
+-- `path` is 'kinds': of queue {queue} and action {action}, or all. The last row of each is null. They are found by a
+-- skip scan.
 queues (queue) as (
   select coalesce({queue}::text, (
     select g.queue from kairos.gen_durable g where g.status <> 'executing' order by g.queue limit 1))

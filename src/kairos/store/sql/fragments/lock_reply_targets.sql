@@ -1,5 +1,5 @@
--- lock_reply_targets: locks the jobs that the rows of `due` (reply_to) reply to, as far as no other session has locked them;
--- `free` are the rows of `due` whose reply can be delivered without waiting, or that have none.
+-- lock_reply_targets: locks the jobs that the rows of `due` (reply_to) reply to, except those that other sessions have
+-- locked; `free` are the rows of `due` that have no reply or whose reply can be delivered without waiting.
 parents as materialized (
   select p.id from kairos.gen_durable p
   where p.id = any (array(select due.reply_to from due where due.reply_to is not null))

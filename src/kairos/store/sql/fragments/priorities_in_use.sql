@@ -1,5 +1,5 @@
--- priorities_in_use: the priorities of the jobs that wait in queue $1, from {rows}, each with the eligible_at and id of its first job, as
--- `priorities`. They are found by a skip scan, so that jobs that are not due are not read.
+-- priorities_in_use: the priorities of the runnable jobs of queue $1, from {rows}, each with the eligible_at and id of
+-- its first job, as `priorities`. They are found by a skip scan, so that jobs that are not due are not read.
 priorities as (
   (select g.priority, g.eligible_at, g.id from {rows}
    where g.queue = $1 and g.status = 'runnable' and not g.held

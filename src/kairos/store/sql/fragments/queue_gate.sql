@@ -1,5 +1,5 @@
--- queue_gate: one row `gate` if queue $1 may be picked from: it is not paused, and without a limit unless $5 says that the
--- caller was admitted.
+-- queue_gate: one row `gate` if jobs of queue $1 may be picked: the queue is not paused, and has no limit or $5 says
+-- that the caller was admitted.
 gate as materialized (
   select from (values (true)) as v
   where not exists (

@@ -1,4 +1,5 @@
--- sum_buckets: the counts by bucket in the column {name} of `chosen`, as one document for each place and action.
+-- sum_buckets: adds up the histogram buckets in the column {name} of `chosen`, as one JSON document for each place and
+-- action.
 {name} as (
   select b.place, b.action, jsonb_object_agg(b.key, b.n)::text as {name}
   from (

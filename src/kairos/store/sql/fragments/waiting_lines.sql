@@ -1,5 +1,6 @@
--- waiting_lines: the lines that jobs wait in for a worker, as `lines` (queue, priority) and, behind a key, `held` (queue):
--- those of queue {queue}, or all whose name is greater than {after}. They are found by a skip scan, one index descent each.
+-- waiting_lines: the queues and priorities of the jobs that wait for a worker, as `lines` (queue, priority), and the
+-- queues of those that are held behind others of their key, as `held` (queue): of queue {queue}, or of all with a name
+-- greater than {after}. They are found by a skip scan, one index descent each.
 lines (queue, priority) as (
   ((select g.queue, g.priority from kairos.gen_durable g
     where {queue}::text is null and g.status = 'runnable' and not g.held and g.queue > {after}

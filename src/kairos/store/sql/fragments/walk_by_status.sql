@@ -1,5 +1,5 @@
--- walk_by_status: the ids and places of the jobs whose {column} is {value}, status by status, newest first, if the statement's `path` is
--- {path}. The statement defines `wanted`, `range` and `share`.
+-- walk_by_status: the ids and ctids of the jobs whose {column} is {value}, status by status, newest first, if the
+-- statement's `path` is {path}. The statement defines `wanted`, `range` and `share`.
   select each.* from wanted w
   cross join lateral (
     select w.status::text, g.id, g.ctid from kairos.gen_durable g

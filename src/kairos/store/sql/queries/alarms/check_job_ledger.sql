@@ -1,4 +1,5 @@
--- check_job_ledger: checks that accepted = live + ended + purged by counting all jobs, if there are about $1 or fewer.
+-- check_job_ledger: finds out whether accepted - removed differs from the number of jobs. It counts all jobs, and does
+-- so only if there are about $1 or fewer.
 select 'ledger_unbalanced' as kind, 'accepted' as subject, abs(l.accepted - l.removed - j.jobs) as count,
   kairos.now() as since,
   l.accepted || ' jobs were accepted, ' || l.removed || ' of them removed, and ' || j.jobs || ' are there' as detail

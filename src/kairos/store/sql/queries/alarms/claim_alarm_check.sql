@@ -1,8 +1,8 @@
--- claim_alarm_check: claims the next check for alarms if the last one was at least $1 ago; with it the more expensive
--- checks, at intervals of $2 and $3.
--- Guard: the single row of kairos.watch, which the first worker moves on. A last check in the future (a clock that was
--- set back) is ignored, unless it is within a minute: another worker that started a moment later. A worker that comes
--- too early writes nothing.
+-- claim_alarm_check: claims the next check for alarms if the last one was at least $1 ago, and with it the more
+-- expensive checks, at intervals of $2 and $3.
+-- Guard: the single row of kairos.watch has the times of the last checks; the first worker that updates it runs the
+-- check. A last check in the future means that the clock was set back, and is ignored, unless it is within a minute:
+-- then another worker started a moment later. If the check is not due, nothing is written.
 insert into kairos.watch as w (looked_at, decayed_at, counted_at)
 select kairos.now(), kairos.now(), kairos.now()
 where not exists (

@@ -1,9 +1,9 @@
--- find_held_up_keys: finds keys with due jobs whose running job has not ended for longer than is normal.
--- Parameters: $1 running for.
+-- find_held_up_keys: finds keys with due jobs whose running job has run for longer than is normal.
+-- Parameters: $1 the normal running time.
 -- Index: gen_durable_lease, gen_durable_key_line.
 select 'key_held_up' as kind, r.partition_key as subject, n.count, r.picked_at as since, 'job ' || r.id as detail
 from (
-  -- All that run are read: there are no more of them than lanes.
+  -- Every running job is read: there are no more of them than workers have lanes.
   select g.id, g.partition_key, g.picked_at from kairos.gen_durable g
   where g.status = 'executing' and g.lease_expires_at is not null and g.partition_key is not null
     and g.key_slot >= 0 and g.picked_at <= kairos.now() - $1::interval

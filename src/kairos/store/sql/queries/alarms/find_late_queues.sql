@@ -1,9 +1,10 @@
 -- find_late_queues: finds queues whose due jobs wait too long: `jobs_overdue` where a live worker serves the queue,
--- `queue_unserved` where none does. Distinct queues and priorities are found by a skip scan, and rows that are not due
+-- `queue_unserved` where none does. Distinct queues and priorities are found by a skip scan, and jobs that are not due
 -- are not read. At most a thousand jobs of a queue are counted; at that number the alarm says "or more". Queues that
--- are set up or served come first, then the longest late; past $4 queues one row stands for the rest of a kind, so that
--- many queue names do not become as many alarms.
--- Parameters: $1 overdue after, $2 unserved after, $3 a worker counts as live for, $4 queues named at most.
+-- have settings, jobs or a worker come before unknown ones, then those that wait longest; the queues past the first $4
+-- are reported in one row of each kind, so that many queue names do not become as many alarms.
+-- Parameters: $1 overdue after, $2 unserved after, $3 how long after its last heartbeat a worker counts as live, $4 how
+-- many queues are named.
 -- Index: gen_durable_pick.
 with recursive live as materialized (
   select distinct unnest(w.queues) as queue from kairos.workers w

@@ -1,5 +1,5 @@
 -- find_late_retention: finds out whether ended jobs are kept longer than the retention of the live workers.
--- Parameters: $1 a worker counts as live for, $2 retention may be late by.
+-- Parameters: $1 how long after its last heartbeat a worker counts as live, $2 the tolerated delay.
 -- Index: gen_durable_completed.
 select 'retention_behind' as kind, 'jobs' as subject, 1::bigint as count, oldest.completed_at as since, null as detail
 from (

@@ -1,6 +1,6 @@
--- find_late_vacuum: finds tables with many dead rows and no vacuum for long. Times that Postgres reports about itself
--- are by its own clock.
--- Parameters: $1 dead rows, $2 without a vacuum for.
+-- find_late_vacuum: finds tables with many dead rows that were not vacuumed for long. Times that Postgres reports about
+-- itself are by its own clock.
+-- Parameters: $1 the number of dead rows, $2 the time since the last vacuum.
 select 'vacuum_behind' as kind, t.relname as subject, t.n_dead_tup as count, v.at as since, t.n_live_tup::text as detail
 from pg_stat_user_tables t
 cross join lateral (

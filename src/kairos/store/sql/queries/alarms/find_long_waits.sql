@@ -1,6 +1,6 @@
--- find_long_waits: finds actions whose jobs wait for a signal, without a deadline, for longer than is normal. The
--- actions are found by a skip scan; at most a thousand jobs of each are counted.
--- Parameters: $1 waiting after, $2 and $3 the same for single actions.
+-- find_long_waits: finds actions whose jobs have waited for a signal, without a deadline, for longer than is normal.
+-- The actions are found by a skip scan; at most a thousand jobs of each are counted.
+-- Parameters: $1 the normal waiting time; $2 actions with a time of their own, and $3 these times.
 -- Index: gen_durable_waits.
 with recursive waits (fsm) as (
   (select g.fsm from kairos.gen_durable g

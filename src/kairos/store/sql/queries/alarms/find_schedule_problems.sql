@@ -1,7 +1,7 @@
--- find_schedule_problems: finds schedules that Kairos paused itself, overdue ones whose stored plan is newer than the
--- workers that run, and others that are overdue although a worker runs.
--- Parameters: $1 the newest plan format that the caller reads, $2 overdue after, $3 a worker counts as live for,
--- $4 overdue schedules named at most.
+-- find_schedule_problems: finds schedules that Kairos itself paused, overdue schedules whose stored plan no running
+-- worker is new enough to read, and schedules that are overdue although a worker runs.
+-- Parameters: $1 the newest plan format that the caller reads, $2 overdue after, $3 how long after its last heartbeat a
+-- worker counts as live, $4 how many overdue schedules are named.
 -- Index: schedules_paused, schedules_due.
 select 'schedule_paused' as kind, s.name as subject, 1::bigint as count, s.paused_at as since, s.pause_reason as detail
 from kairos.schedules s

@@ -1,5 +1,5 @@
--- find_unbalanced_removals: finds out whether jobs were removed by anything but retention. check_job_ledger counts the
--- jobs themselves.
+-- find_unbalanced_removals: finds out whether anything but retention removed jobs. check_job_ledger counts the jobs
+-- themselves.
 select 'ledger_unbalanced' as kind, 'removed' as subject, abs(l.removed - p.jobs) as count, kairos.now() as since,
   l.removed || ' jobs left the table, and retention removed ' || p.jobs as detail
 from (select coalesce(sum(l.removed - l.written_off), 0) as removed from kairos.job_ledger l) l

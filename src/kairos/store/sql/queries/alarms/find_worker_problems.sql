@@ -1,6 +1,7 @@
--- find_worker_problems: finds live workers whose clock is off, whose LISTEN is dead, or whose commits are blocked.
--- Parameters: $1 a worker counts as live for, $2 clock skew from, $3 no notifications received for, $4 commits blocked
--- for.
+-- find_worker_problems: finds live workers whose clock is off, that receive no notifications, or whose commits are
+-- blocked.
+-- Parameters: $1 how long after its last heartbeat a worker counts as live, $2 the least clock skew, $3 how long
+-- without notifications, $4 how long commits must have been blocked.
 with live as materialized (
   select w.* from kairos.workers w
   where w.seen_at > kairos.now() - $1::interval and w.stopping_at is null

@@ -1,7 +1,7 @@
 -- list_audit: audit rows, newest first, before row $1; filters may be null. A row without a status has an unknown
--- outcome. Exactly one branch returns rows: the one for the narrowest filter. Each branch compares rows over a range
--- of its own index and in its order: with equality the planner may walk the primary key, and with it the whole log.
--- Uses audit_target, audit_actor_verb, audit_actor, audit_verb, or the primary key.
+-- outcome. Exactly one branch returns rows: the one for the narrowest filter. Each branch selects a range of rows of
+-- its own index, in its order: with equality conditions the planner may walk the primary key instead, and so the whole
+-- log. Uses audit_target, audit_actor_verb, audit_actor, audit_verb, or the primary key.
 select a.id, a.at, a.actor, a.verb, a.target, a.request_id, coalesce(a.status, e.status) as status,
   coalesce(a.details, e.details)::text as details
 from (

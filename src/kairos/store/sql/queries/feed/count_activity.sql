@@ -1,6 +1,7 @@
--- count_activity: what was accepted and picked lately, by queue. `accepted` counts the jobs with ids after $1 and, as
--- `recent`, after $2; `last` is the newest id assigned. `running` are the jobs that run now, as [id, lease, queue].
--- `finished` counts the runs that ended in the history rows after $3 and up to $4, without those of the jobs $5.
+-- count_activity: counts what was accepted and picked lately, by queue. `accepted` counts the jobs with ids after $1
+-- and, in `recent`, after $2; `last` is the newest id assigned. `running` lists the jobs that run now, as [id, lease,
+-- queue]. `finished` counts the runs that ended in the history rows after $3 and up to $4, without those of the jobs
+-- $5.
 -- Index: gen_durable_pkey, gen_durable_lease, history_feed.
 select coalesce(pg_sequence_last_value('kairos.gen_durable_id_seq'::regclass), 0) as last,
   coalesce((

@@ -1,6 +1,6 @@
 -- cancel_jobs: runnable, awaiting_signal -> cancelled, a batch; for running jobs it records a request that their steps
--- honour. The new values are computed from the row itself and not from `target`: if the row changed while its lock was
--- waited for, Postgres checks the constraints against the values computed from the old row first.
+-- honour. The new values are computed from the row itself and not from `target`: if the row changed while the statement
+-- waited for its lock, Postgres would check the constraints against values computed from the old row.
 -- Guard: live jobs. The jobs that they reply to are locked with them, in the order of ids, because the replies are
 -- delivered there.
 -- Index: gen_durable_pkey.

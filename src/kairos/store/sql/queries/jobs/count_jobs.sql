@@ -1,10 +1,10 @@
--- count_jobs: how many jobs pass the filters, by state, each status counted a little beyond $1 at most, in the index
--- that lists read. The filters are those of kairos.shapes.job_filters that have an index, in their order: action $2,
--- queue $3, key $4, schedule $5, created from $6, before $7, parent $8, error $9, retry of $10; at most one of key,
--- schedule, parent, error and retry. Pending and scheduled jobs have one stored status. If the queue is the only filter,
--- the lines of the pick index tell them apart. Otherwise `runnable` counts both, and `due` counts those that are due,
--- among $11 jobs examined. If more than $11 are due, there is a row `due unread`, and `later` counts those that are not
--- due in the same way (`later unread`).
+-- count_jobs: how many jobs pass the filters, by state, at most a little more than $1 of each status, counted in the
+-- index that lists read. The filters are those of kairos.shapes.job_filters that have an index, in their order: action
+-- $2, queue $3, key $4, schedule $5, created from $6, before $7, parent $8, error $9, retry of $10; at most one of key,
+-- schedule, parent, error and retry. Pending and scheduled jobs have one stored status. If the queue is the only
+-- filter, the pick index tells them apart. Otherwise `runnable` counts both, and `due` counts those that are due, among
+-- $11 jobs examined. If more than $11 are due, there is a row `due unread`, and `later` counts those that are not due
+-- in the same way (`later unread`).
 -- Index: gen_durable_lease, gen_durable_kinds, and that of the filter.
 with recursive
 {waiting_lines: queue=$3; after=''},
@@ -13,7 +13,7 @@ range as materialized (
     coalesce(kairos.id_at($7::timestamptz), 9223372036854775807) as below
 ), path as materialized (
   select case when num_nonnulls($4::text, $5::text, $8::bigint, $9::text, $10::bigint) > 0 then 'own' else 'kinds' end as name,
-    -- Then the lines of the pick tell what is due from what is not; they know neither actions nor ids.
+    -- Then the pick index tells due jobs from scheduled ones; it has neither actions nor ids.
     num_nonnulls($2::text, $4::text, $5::text, $8::bigint, $6::timestamptz, $7::timestamptz, $9::text, $10::bigint) = 0
       as by_line
 ), statuses as materialized (
@@ -25,7 +25,7 @@ kinds as materialized (
 ), due as materialized (
   {jobs_in_lines: column=g.id; side=<=; most=$11::int + 1; if=not (select p.by_line from path p)}
 ), later as materialized (
-  -- Where a backlog is due, those that wait for their time are few.
+  -- If so many jobs are due, few are usually scheduled for later.
   {jobs_in_lines: column=g.id; side=>; most=$11::int + 1; if=(select count(*) > $11::int from due)}
 ), counted (state, jobs) as (
   select case s.status when 'runnable' then 'runnable' else kairos.job_state(s.status, kairos.now(), kairos.now()) end, n.jobs

@@ -1,6 +1,6 @@
 -- edit_job: changes how a runnable job is scheduled; $2 lists the changed fields ('priority', 'queue', 'tags',
--- 'run_at', 'ttl', 'expires_at'). Bringing run_at forward to now is a run_now: scheduled -> pending.
--- Guard: runnable; a job that is due is postponed by snooze_jobs alone.
+-- 'run_at', 'ttl', 'expires_at'). Setting run_at to now or earlier is a run_now: scheduled -> pending.
+-- Guard: runnable. A due job cannot be postponed here: that is snooze_jobs.
 -- Index: gen_durable_pkey.
 with target as materialized (
   select g.id, g.status, g.eligible_at, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state
@@ -15,7 +15,7 @@ with target as materialized (
     ttl = case when 'ttl' = any ($2::text[]) then $7::interval
                when 'expires_at' = any ($2::text[]) then $8::timestamptz - coalesce($6::timestamptz, g.eligible_at)
                else g.ttl end,
-    -- A TTL counts from the moment the job is due, and moves with it.
+    -- A TTL counts from the time at which the job is due, so expires_at moves with it.
     expires_at = case
       when 'expires_at' = any ($2::text[]) then $8::timestamptz
       when 'ttl' = any ($2::text[]) then coalesce($6::timestamptz, g.eligible_at) + $7::interval

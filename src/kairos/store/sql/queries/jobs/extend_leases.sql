@@ -1,5 +1,5 @@
--- extend_leases: gives the holders of expired leases $1 more in which to renew them: of the jobs $2, or of all if null.
--- For leases that could not be renewed, because a lock or an outage stopped their keepers as it stopped the reaper.
+-- extend_leases: extends expired leases by $1, so that their holders can renew them: of the jobs $2, or of all if null.
+-- For leases that could not be renewed because a lock or an outage stopped the keepers as well as the reaper.
 -- Guard: executing and expired. Never waits: a row that is still locked stays as it is. Index: gen_durable_lease.
 with expired as materialized (
   select g.id from kairos.gen_durable g

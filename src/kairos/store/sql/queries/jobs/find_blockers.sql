@@ -1,6 +1,6 @@
--- find_blockers: the sessions that the backend $1 waits for, and whether each may be ended: it is Kairos's own, of this
--- role, has stood still inside its transaction for 0.6 s, and is no step whose lease still holds (the name of a
--- step's session says which job and lease: see worker/transaction.py). Index: gen_durable_pkey.
+-- find_blockers: the sessions that the backend $1 waits for, and whether each may be ended. It may if it is Kairos's
+-- own, of this role, has been idle inside its transaction for 0.6 s, and is no step whose lease is still valid (the
+-- name of a step's session says which job and lease: see worker/transaction.py). Index: gen_durable_pkey.
 select a.pid, a.backend_start, a.usename::text as usename, a.application_name, coalesce(a.state, '?') as state,
   a.state_change at time zone 'utc' as state_change,
   a.usename = current_user and a.application_name ~ '^kairos( |$)'

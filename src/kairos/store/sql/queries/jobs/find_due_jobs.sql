@@ -1,6 +1,6 @@
--- find_due_jobs: the newest $5 jobs, below id $2, that wait for a worker (due: $1) or for their time (not $1), in queue $3
--- or in all. At most about $4 are read, from indexes that are not in the order of ids; `too_many` says that there are more,
--- so that the jobs returned may not be the newest. The other kind (due or not) is not read.
+-- find_due_jobs: the newest $5 jobs, below id $2, that are due ($1) or scheduled for later (not $1), in queue $3 or in
+-- all. At most about $4 are read, from indexes that are not in the order of ids; `too_many` says that there are more,
+-- so that the jobs returned may not be the newest. Jobs of the other kind (due or not) are not read.
 -- Index: gen_durable_pick, gen_durable_queue_held.
 with recursive
 {waiting_lines: queue=$3; after=''},

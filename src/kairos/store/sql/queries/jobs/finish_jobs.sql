@@ -1,7 +1,7 @@
--- finish_jobs: executing -> done, a batch, with its history and statistics: settle_jobs for the simplest and most common
--- outcome, at two thirds of its cost. Cancel requests, TTL and signals do not affect it. Answers the ids that are stale.
--- Guard: id, lease and worker; locks in the same order as settle_jobs, and waits for
--- one no longer than $5.
+-- finish_jobs: executing -> done, a batch, with its history and statistics: settle_jobs for the simplest and most
+-- common outcome, at two thirds of its cost. Cancel requests, TTL and signals do not affect it. Returns the ids that
+-- are stale.
+-- Guard: id, lease and worker. Locks in the same order as settle_jobs, and waits for a lock no longer than $5.
 -- Index: gen_durable_pkey, gen_durable_replies.
 with outcome as materialized (
   select * from unnest($1::text::bigint[], $2::text::bigint[], $3::text::text[]) as o (id, lease, result)

@@ -1,5 +1,6 @@
--- insert_alike_jobs: nothing -> runnable, one job or many of one action with the same options and neither a key nor a
--- unique key: insert_jobs for the most common calls, at half its cost. $4 are their states; ids follow their order.
+-- insert_alike_jobs: nothing -> runnable, one job or many of one action with the same options and neither a partition
+-- key nor a unique key: insert_jobs for the most common calls, at half its cost. $4 are the states of the jobs; ids
+-- follow their order.
 -- Guard: the lifecycle's trigger on new rows.
 with time as materialized (
   select coalesce($7::text::timestamptz, kairos.now() + $8::text::bigint * interval '1 microsecond', kairos.now()) as due_at,

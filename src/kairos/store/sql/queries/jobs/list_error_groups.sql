@@ -1,6 +1,6 @@
--- list_error_groups: at most $2 groups of failures, by their newest job, those whose newest job is below id $1 (null:
--- from the start); of action $3, with jobs of queue $4, that failed at $5 or later. Groups are found by a skip scan.
--- Of each, at most $6 failures are counted, the newest, in the index alone.
+-- list_error_groups: at most $2 groups of failures, ordered by their newest job, which is below id $1 (null: from the
+-- start); of action $3, with jobs of queue $4, that failed at $5 or later. Groups are found by a skip scan. The newest
+-- $6 failures of each are counted, in the index alone.
 -- Index: gen_durable_of_error.
 with recursive names (error_group) as (
   (select g.error_group from kairos.gen_durable g where g.error_group is not null order by g.error_group limit 1)

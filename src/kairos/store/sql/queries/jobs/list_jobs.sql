@@ -1,17 +1,17 @@
 -- list_jobs: jobs that pass every filter that is not null, newest first, before id $1, out of about $3 that are read in
--- the index of the narrowest filter. That index is read in as many lines as there are kinds of jobs (queue, action,
--- status) to be merged; each line gets an equal share, at least a page. What is older than the end of a line that was
--- cut is left for the next page: `walked` is the last id looked at, `walked_at` when it was accepted, `more` whether
--- there is anything older. A search in inputs also ends after 8 MB of them. If nothing is found there is one row without
--- an id. Filters are compared as rows and not column by column: with equality, ids alone would define the order, and a
--- plan might walk all jobs.
+-- the index of the narrowest filter. That index is read as several sorted runs, such as one for each queue, action and
+-- status, which are merged; of each run an equal share is read, at least a page. If a run is longer than its share, jobs
+-- older than the end of the share are left for the next page: `walked` is the last id examined, `walked_at` when it was
+-- accepted, `more` whether there is anything older. A search in inputs also ends after 8 MB of them. If nothing is
+-- found there is one row without an id. Filters are compared as rows and not column by column: with equality, ids alone
+-- would define the order, and a plan might walk all jobs.
 -- Parameters: $2 only these ids, $4 page size, $5 whole jobs or only ids, $6 stored statuses; then the filters in the
 -- order of kairos.shapes.job_filters: $7 states, $8 action, $9 queue, $10 key, $11 tag, $12 schedule, $13 text, $14
--- from, $15 to, $16 parent, $17 input (path:value, any path where it is *), $18 error, $19 retry of, $20
--- words of the error.
+-- from, $15 to, $16 parent, $17 input (path:value, any path where it is *), $18 error, $19 retry of, $20 words of the
+-- error.
 -- Index: gen_durable_pkey, and that of the filter.
 with recursive range as materialized (
-  -- Room for transactions that inserted late. Every row in it is walked, so it is not large.
+  -- A margin for transactions that inserted their jobs late. Every row in it is examined, so it is small.
   select coalesce(least($1::bigint, kairos.id_at($15::timestamptz + interval '5 seconds')), 9223372036854775807) as below,
          coalesce(kairos.id_at($14::timestamptz - interval '5 seconds'), 0) as first
 ), path as materialized (
@@ -36,7 +36,7 @@ kinds as materialized (
   ) newest
   where p.fsm is not null and w.status <> 'executing'
 ), floor as materialized (
-  -- Where there are more lines than are to be looked at, the newest of each are enough: nothing older is read.
+  -- If there are more kinds than jobs to examine, jobs older than this one are not read.
   select k.id from kinds k order by k.id desc offset $3::int - 1 limit 1
 ), share as materialized (
   select greatest($4::int, $3::int / greatest(1, case p.name
@@ -73,7 +73,7 @@ kinds as materialized (
   ) each
   union all
   (select 'executing', e.id, e.place from (
-     -- All of them, and then the newest: the other way round, a plan might look for them among all jobs.
+     -- First all running jobs, then the newest of them: otherwise a plan might search all jobs for them.
      select g.id, g.ctid as place from kairos.gen_durable g
      where g.status = 'executing' and (select p.name from path p) = 'kinds'
        and exists (select from wanted w where w.status = 'executing')
@@ -120,7 +120,7 @@ kinds as materialized (
 ), line as materialized (
   select array_agg(p.id order by p.id desc) as ids from passing p where $17::text[] is not null
 ), searched (place, id, bytes, found, passes) as (
-  -- One job after the other, as the input of each is read whole: up to 8 MB, and a page.
+  -- Reads whole inputs, one job after the other, until they have 8 MB or a page is full.
   select 0, null::bigint, 0::bigint, 0, false
   union all
   select s.place + 1, j.id, s.bytes + j.bytes, s.found + j.passes::int, j.passes
@@ -147,8 +147,8 @@ kinds as materialized (
       ) as passes
     from kairos.gen_durable g
     cross join lateral (
-      -- The text first, as a string and, where it may be something else, bare: to take the input apart costs
-      -- twenty times as much.
+      -- Searches the text of the input first, for the value as a JSON string and, if it may be a number or a
+      -- boolean, without quotes: parsing the input costs twenty times as much.
       select t.input, t.text, not exists (
         select from unnest($17::text[]) as e (entry)
         cross join lateral (select substr(e.entry, strpos(e.entry, ':') + 1) as value) a
@@ -166,7 +166,7 @@ kinds as materialized (
   union all
   select s.id from searched s where s.passes
 ), looked as materialized (
-  -- Where the search ended early, what is older is left for the next page too.
+  -- If the search in inputs ended early, older jobs are left for the next page too.
   select greatest(e.walked, (
     select s.id from searched s
     where s.bytes >= 8388608 and s.found < $4::int and s.place < (select cardinality(l.ids) from line l)

@@ -1,6 +1,6 @@
 -- next_deadlines: how long until the next deadline of each kind that the sweeper handles: one cheap statement instead
--- of six. Leases are read from $1 on (null: all), past the dead entries that a long snapshot keeps in the index;
--- `leases_from` is the $1 of the next look: no lease ends before it, unless the clock was set back, as after a failover.
+-- of six. Leases are read from $1 on (null: all), which skips the dead entries that a long snapshot keeps in the index.
+-- `leases_from` is $1 of the next call: no lease ends before it, unless the clock was set back, as after a failover.
 -- Index: gen_durable_expiry, gen_durable_deadline, gen_durable_lease, gen_durable_queue_held, schedules_due,
 -- key_rates_opens.
 select

@@ -1,5 +1,5 @@
--- next_known_due: for each queue that others share, how long until the next job of the actions $2 in the versions $3 is due;
--- $4 as $8 of pick_known_jobs.
+-- next_known_due: for each queue that workers with different actions share, how long until the next job of the actions
+-- $2 in the versions $3 is due; $4 is $8 of pick_known_jobs.
 -- Index: gen_durable_pick_action, one descent per action and priority; see pick_known_jobs for the comparisons.
 select q.name, kairos.until(known.eligible_at) as wait
 from unnest($1::text[]) as q (name)

@@ -1,6 +1,6 @@
--- page_history: the history of one job after row $2, in order: at most $3 rows, and until they have $4 bytes: at least
--- one. `bytes` is the sum up to a row. Compared as rows: with equality, ids alone would define the order, and a plan
--- might walk the history of all jobs.
+-- page_history: the history of one job after row $2, in order: at most $3 rows and about $4 bytes, but at least one
+-- row. `bytes` is the sum of sizes up to a row. Compared as rows: with equality, ids alone would define the order, and
+-- a plan might walk the history of all jobs.
 -- Index: history_pkey.
 with recursive taken (id, n, bytes) as (
   select $2::bigint, 0, 0::bigint

@@ -1,6 +1,6 @@
 -- pick_jobs: runnable -> executing, one queue: claims jobs without a key and returns those with a key as candidates.
--- Rows without a lease are not claimed: candidates, and jobs of an action and version that are not among $6 and $7 (null:
--- all are known), which tell the picker that the queue is shared.
+-- Rows without a lease are not claimed: candidates, and jobs of an action and version that are not among $6 and $7
+-- (null: all are known). The latter tell the picker that workers with other actions share the queue.
 -- Guard: eligible_at <= now < expires_at; nothing from a paused queue, and from a limited one only as many as were
 -- admitted.
 -- Index: gen_durable_pick. Priorities are found by a skip scan, so that jobs that are not due are not read.

@@ -1,6 +1,7 @@
--- pick_jobs_from: runnable -> executing, one queue: like pick_jobs, but reads each of the priorities $8 only from a job on, by
--- its eligible_at $9 (microseconds) and id $10, instead of from its beginning: past the dead entries that a long snapshot keeps in the index, and
--- past priorities with nothing due. read_pick_bounds says from where; what lies before is found by the next pick_jobs.
+-- pick_jobs_from: runnable -> executing, one queue: like pick_jobs, but reads each of the priorities $8 only from the
+-- position of one job on, given by its eligible_at $9 (microseconds) and id $10. So it skips the dead entries that a
+-- long snapshot keeps in the index, and priorities with nothing due. read_pick_bounds returns the positions; the next
+-- pick_jobs finds jobs before them.
 -- Guard: as pick_jobs.
 -- Index: gen_durable_pick.
 with

@@ -1,10 +1,11 @@
--- pick_known_jobs: runnable -> executing, one queue that others share: like pick_jobs, but reads only jobs of the actions $6
--- in the versions $7. How many to take of each action and priority is decided first, as if they were one line; then each
--- is taken in its own order, past what others have locked. $8 has the known arguments of some machines, by action@version:
--- their jobs with other arguments are left alone (decision 0086).
+-- pick_known_jobs: runnable -> executing, one queue that workers with different actions share: like pick_jobs, but
+-- reads only jobs of the actions $6 in the versions $7. It first decides how many jobs to take of each action and
+-- priority, by the order of all of them together, and then takes them action by action, skipping locked rows. $8 has
+-- the known arguments of some machines, by action@version: their jobs with other arguments are not taken (decision
+-- 0086).
 -- Guard: as pick_jobs.
--- Index: gen_durable_pick_action. Actions are compared as rows: by equality the planner may prefer gen_durable_pick, and
--- read the jobs of all others.
+-- Index: gen_durable_pick_action. Actions are compared as rows: by equality the planner may prefer gen_durable_pick,
+-- and read the jobs of all other actions.
 with recursive
 {queue_gate},
 lines as (

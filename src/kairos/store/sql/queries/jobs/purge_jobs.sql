@@ -1,5 +1,6 @@
 -- purge_jobs: deletes ended jobs whose retention is over, oldest first, and counts them; triggers delete their signals,
--- logs and history. It begins at the end $3 (null: at the first), and `upto` is that of the last job it deleted.
+-- logs and history. It begins at the completion time $3 (null: at the oldest), and `upto` is that of the last job it
+-- deleted.
 -- Guard: completed_at + $1 <= now.
 -- Index: gen_durable_completed.
 with old as materialized (

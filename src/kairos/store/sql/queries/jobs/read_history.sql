@@ -1,5 +1,5 @@
--- read_history: the history of one job, in order. Compared as rows: with equality, ids alone would define the order, and
--- a plan might walk the history of all jobs.
+-- read_history: the history of one job, in order. Compared as rows: with equality, ids alone would define the order,
+-- and a plan might walk the history of all jobs.
 -- Index: history_pkey.
 select
   {history_columns}

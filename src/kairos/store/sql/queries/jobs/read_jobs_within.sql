@@ -1,5 +1,6 @@
--- read_jobs_within: jobs by id, in the order of the ids, until they have $2 bytes: at least one, and none after the one
--- that reaches the limit is read. `place` is the job's place among the ids, `bytes` the sum up to it.
+-- read_jobs_within: jobs by id, in the order of the ids, up to and including the one that brings their size to $2
+-- bytes: at least one; later ones are not read. `place` is the job's place among the ids, `bytes` the sum of sizes up
+-- to it.
 -- Index: gen_durable_pkey.
 with recursive taken (place, id, bytes) as (
   select 0, null::bigint, 0::bigint

@@ -1,7 +1,7 @@
--- read_pick_bounds: from where pick_jobs_from has to read each priority of queue $1 that has something due now or within
--- $2: from its first job (its eligible_at in microseconds, and its id), or from a second ago if that is earlier, since a
--- transaction that is about to commit may have inserted jobs before the first one. `since` of a second ago comes once more
--- without a priority.
+-- read_pick_bounds: the positions from which pick_jobs_from has to read, for each priority of queue $1 that has
+-- something due now or within $2: its first job (eligible_at in microseconds, and id), or one second ago if that is
+-- earlier, since a transaction that is about to commit may have inserted jobs before the first one. A last row without
+-- a priority has one second ago as `since`.
 -- Index: gen_durable_pick, one descent per priority in use.
 with recursive
 {priorities_in_use: rows=kairos.gen_durable g}

@@ -1,8 +1,8 @@
--- reap_jobs: executing -> runnable (attempt + 1) if the lease expired or the worker is known to be dead; -> failed
--- once its present step was lost more often than max_reaps allows and was alone in its worker the last time, or four
--- times as often whether alone or not; at once if max_reaps is 0. `handle` is not called. The job keeps its eligible_at, and
--- so its place among the jobs of its key. Never waits for a lock: a job that ends here and whose reply goes to a locked
--- job is left for the next sweep.
+-- reap_jobs: executing -> runnable (attempt + 1) if the lease expired or the worker is known to be dead; -> failed once
+-- the present step was lost more often than max_reaps allows and ran alone in its worker the last time, or was lost
+-- four times as often; at once if max_reaps is 0. The machine's `handle` is not called. The job keeps its eligible_at,
+-- and so its place among the jobs of its key. Never waits for a lock: a job that ends here and whose reply goes to a
+-- locked job is left for the next sweep.
 -- Parameters: $1 limit, $2 the dead worker or null, $3 the actor, $4 only this job, or null.
 -- Guard: lease_expires_at <= now, the complement of renew_leases.
 -- Index: gen_durable_lease.

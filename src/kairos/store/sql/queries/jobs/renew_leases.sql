@@ -1,7 +1,7 @@
--- renew_leases: extends the leases of worker $4 (jobs $1, tokens $2) by $3, and returns which of them it has lost. A row
--- that is being settled is neither renewed nor reported as lost.
--- Guard: id, lease, worker and status. A lease that expired and that no reaper has taken is still the worker's: a lock
--- or an outage may have stopped its renewals.
+-- renew_leases: extends the leases of worker $4 (jobs $1, tokens $2) by $3, and returns which of them it has lost. A
+-- row that a commit has locked is neither renewed nor reported as lost.
+-- Guard: id, lease, worker and status. A lease that expired, of a job that was not reaped yet, is still the worker's: a
+-- lock or an outage may have stopped its renewals.
 -- Index: gen_durable_pkey.
 with held as materialized (
   select h.id, h.lease from unnest($1::bigint[], $2::bigint[]) as h (id, lease)

@@ -1,6 +1,6 @@
 -- report_progress: stores the progress of jobs that worker $4 runs; returns those whose row is locked, to be reported
--- again. Never waits, because the outcomes of the same jobs may be in flight.
--- Guard: id, lease and worker: a lease may be given twice where Postgres crashed after a claim.
+-- again. Never waits, because the outcomes of the same jobs may be in the middle of a commit.
+-- Guard: id, lease and worker: the same lease may be given twice if Postgres crashed after a claim.
 -- Index: gen_durable_pkey.
 with report as materialized (
   select p.id, p.lease, p.progress from unnest($1::bigint[], $2::bigint[], $3::text[]) as p (id, lease, progress)

@@ -1,6 +1,6 @@
 -- retry_jobs: nothing -> runnable: inserts new jobs with the first input of ended ones. The first step is $4, or that
 -- of the registered machine, or that of the first history row; the TTL is the job's own, or $5, or the machine's. $2 is
--- the actor, $3 the request, $6 the trace.
+-- the actor, $3 the request id, $6 the trace.
 -- Guard: the old jobs have ended; if the unique key is taken, no job is inserted.
 -- Index: gen_durable_pkey, history_pkey, gen_durable_held, gen_durable_key_line.
 with old as materialized (
@@ -11,7 +11,7 @@ with old as materialized (
   left join kairos.machines m on m.name = g.fsm and m.version = g.fsm_version
   where g.id = any ($1::bigint[])
 ), job as materialized (
-  -- A copy of the old row but for these columns. Those of its run are not inserted.
+  -- A copy of the old row except these columns. The columns of its run are not inserted.
   select j.* from old o
   cross join lateral jsonb_populate_record(o.row, jsonb_build_object(
     'id', nextval((select kairos.job_ids())), 'retry_of', o.id,

@@ -1,10 +1,10 @@
--- settle_jobs: executing -> runnable, done, failed or cancelled, a batch, with its history. A row that is missing from
--- the answer is stale. A cancel request turns every outcome that would continue into `yield`; run-ahead keeps the
--- claim unless the TTL has passed.
+-- settle_jobs: executing -> runnable, done, failed or cancelled, a batch, with its history. A job without a row in the
+-- result is stale. A cancel request turns every outcome that would continue into `yield`; run-ahead keeps the claim
+-- unless the TTL has passed.
 -- Guard: id, lease and worker (locked_by is set iff executing). With the status in the condition the planner may walk
--- the dead entries of gen_durable_lease; with a bare locked_by it expects one row and loops over the batch.
--- A row that another session has locked is waited for no longer than $18; then nothing of the batch is written, and
--- try_lock_jobs finds out what is free.
+-- the dead entries of gen_durable_lease; with a bare locked_by it expects one row and loops over the batch. It waits
+-- for a locked row no longer than $18; then nothing of the batch is written, and try_lock_jobs finds out which rows are
+-- free.
 -- Index: gen_durable_pkey, gen_durable_replies.
 with outcome as materialized (
   select o.*, o.verb in ('next', 'replay', 'retry', 'release') as goes_on
@@ -42,9 +42,9 @@ settled as (
     progress = coalesce(o.progress::jsonb, g.progress),
     attempt = case o.verb when 'next' then 0 when 'replay' then g.attempt + 1 when 'retry' then g.attempt + 1
                           else g.attempt end,
-    -- Losses count against a step since it last got on.
+    -- `reaps` counts the losses since the job last completed a run.
     reaps = case when o.verb in ('next', 'replay', 'retry') then 0 else g.reaps end,
-    -- What is handed back unrun keeps its place in the line.
+    -- A job that is released without a delay keeps its eligible_at, and so its place in the queue.
     eligible_at = case when o.goes_on and (o.verb <> 'release' or o.delay > 0)
       then kairos.now() + coalesce(o.delay, 0) * interval '1 microsecond' else g.eligible_at end,
     error_code = case o.verb when 'next' then null when 'done' then null else coalesce(o.error_code, g.error_code) end,
@@ -75,11 +75,11 @@ recorded as (
     s.ran, s.attempt, $14, case when s.status = 'cancelled' then coalesce(s.cancel_reason, s.error) else s.error end,
     s.picked_at, kairos.now(), s.due_at, s.state
   from settled s
-  -- Handed back for the same reason again and again, as a job that no worker knows: said once.
+  -- A job may be released for the same reason again and again, such as an unknown action: recorded once.
   where s.verb <> 'release' or s.error is distinct from (
     select h.reason from kairos.history h where h.job_id = s.id order by h.id desc limit 1)
   union all
-  -- An automatic retry passes through `failed` inside this commit: its second row.
+  -- An automatic retry passes through `failed` inside this commit: this is its second row.
   select s.id, 'retry', 'failed', 'scheduled',
     s.ran, s.attempt, $14, null, null, kairos.now(), null, null
   from settled s

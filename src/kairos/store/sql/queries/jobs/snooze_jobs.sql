@@ -1,6 +1,7 @@
--- snooze_jobs: puts jobs off by $2 from now or until $3, a batch: scheduled, pending -> scheduled. $4 says why, $5 who
--- asks. The TTL does not move. A job that is held behind another of its key is no longer held, since it is not due.
--- Guard: runnable; the new time is to come, later than the old one, and before the job expires.
+-- snooze_jobs: postpones jobs by $2 from now or until $3, a batch: scheduled, pending -> scheduled. $4 is the reason,
+-- $5 the actor. The time at which a job expires does not change. A job that is held behind another of its key is no
+-- longer held, since it is not due.
+-- Guard: runnable; the new time is in the future, later than the old one, and before the job expires.
 -- Index: gen_durable_pkey.
 with target as materialized (
   select g.id, g.status, g.eligible_at, g.expires_at, g.queue, g.partition_key,

@@ -1,6 +1,6 @@
--- timeout_jobs: awaiting_signal -> runnable, at the follow-up step if there is one; `awaits` is kept, so that the step
--- can see which signals did not come.
--- Guard: now >= await_until, the complement of the wake's.
+-- timeout_jobs: awaiting_signal -> runnable, at the step to continue with if the job has one; `awaits` is kept, so that
+-- the step can see which signals did not come.
+-- Guard: now >= await_until, the complement of the wake by a signal.
 -- Index: gen_durable_deadline.
 with late as materialized (
   select g.id, g.step from kairos.gen_durable g

@@ -1,9 +1,9 @@
--- try_lock_jobs: takes the row locks of a commit without waiting, and answers for each outcome whether it can be
--- written now (free), another session has its row or its parent's locked (busy), or its lease is gone (stale).
--- $1 jobs, $2 their leases, $3 the worker, $4 the job that each replies to, or null, $5 how long the rest of the
--- transaction may wait for any other lock.
--- Guard: id, lease and worker, by the snapshot: a row that changed hands meanwhile is answered as free or busy, and
--- the statement that writes it, or the next look, finds it stale. Index: gen_durable_pkey.
+-- try_lock_jobs: takes the row locks of a commit without waiting, and returns for each outcome whether it can be
+-- written now (free), another session has locked its row or its parent's (busy), or its lease is gone (stale). $1 jobs,
+-- $2 their leases, $3 the worker, $4 the job that each replies to, or null, $5 how long the rest of the transaction may
+-- wait for any other lock.
+-- Guard: id, lease and worker, by the snapshot: a row that another worker claimed meanwhile is returned as free or
+-- busy, and is found to be stale by the statement that writes it or by the next try. Index: gen_durable_pkey.
 with lock_limit as materialized (
   select set_config('lock_timeout', $5::text, true) as lock_timeout
 ), outcome as materialized (

@@ -1,6 +1,6 @@
--- watch_jobs: the state of each of the jobs $1, and its history after row $2 (null: only the last id). For one job,
--- the order of history ids is the order of commits. `updated_at` and `inbox` (the newest signal that was not taken) move
--- with what writes no history: an edit, a request to cancel, a signal.
+-- watch_jobs: the state of each of the jobs $1, and its history after row $2 (null: only the last id). For one job, the
+-- order of history ids is the order of commits. `updated_at` and `inbox` (the newest signal that no step has taken)
+-- also change with what writes no history: an edit, a cancel request, a signal.
 -- Index: gen_durable_pkey, history_pkey, logs_pkey, signals_inbox.
 select g.id, kairos.now() as looked_at, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state, g.completed_at is not null as ended,
   extract(epoch from case when g.status = 'executing' then g.picked_at else g.eligible_at end)::float8 as since,

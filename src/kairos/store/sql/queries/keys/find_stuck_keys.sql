@@ -1,6 +1,6 @@
--- find_stuck_keys: scans the next $2 keys after $1 that have held jobs and marks as stuck those that nothing else
--- would open: fewer jobs of them run than the queue of their first job allows, and that job is held. The last row is
--- where the scan stopped. The sweeper runs it, so that a key that open_keys missed is opened too.
+-- find_stuck_keys: scans the next $2 keys after $1 that have held jobs and marks as stuck those that nothing else would
+-- open: the first job of the key is held, although fewer of its jobs run than the queue of the first job allows. The
+-- last row is where the scan stopped. The sweeper runs it, so that keys that open_keys missed are opened too.
 -- Index: gen_durable_held, gen_durable_key_holder, gen_durable_key_line.
 with recursive keys as (
   (select g.partition_key as key from kairos.gen_durable g

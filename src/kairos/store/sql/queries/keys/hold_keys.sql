@@ -1,5 +1,5 @@
--- hold_keys: holds the candidates of keys that exceed their rate until the key may start again. Their eligible_at
--- stays, and so does the order within the key.
+-- hold_keys: holds the candidates of keys that exceed their rate until the key may start again. Their eligible_at does
+-- not change, and so neither does the order within the key.
 -- Guard: run under try_lock_keys.
 -- Index: gen_durable_pkey.
 with late as materialized (

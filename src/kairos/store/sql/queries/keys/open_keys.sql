@@ -1,6 +1,6 @@
--- open_keys: puts the first jobs of the given keys back into the pick index. A worker runs it under
--- wait_for_key_locks, in a later statement, so that it sees what other pickers committed. A client that cancels does
--- not wait for them; what it misses, the sweeper opens (find_stuck_keys).
+-- open_keys: puts the first jobs of the given keys back into the pick index. A worker runs it under wait_for_key_locks,
+-- in a later statement, so that it sees what other pickers committed. A client that cancels does not wait for these
+-- locks; the sweeper opens the keys that it misses (find_stuck_keys).
 -- Guard: only runnable and held jobs change.
 -- Index: gen_durable_key_line.
 with heads as materialized (

@@ -1,12 +1,12 @@
 -- pick_keyed: runnable -> executing for the first jobs of locked keys; holds the other candidates behind them. Never
--- waits. Rows are found by arrays of ids: with a join to the first jobs, whose number the planner cannot estimate, it
+-- waits. Rows are found by arrays of ids: in a join to the first jobs the planner cannot estimate their number, and
 -- would read the whole table.
 -- Guard: a free place of the key, and the first job of the key; gen_durable_key_holder prevents a second holder.
 -- Index: gen_durable_pkey, gen_durable_key_line, gen_durable_key_holder.
 with allowed as materialized (
   select coalesce((select q.key_concurrency from kairos.queues q where q.name = $5), 1) as places
 ), free as materialized (
-  -- No more than the room that is left: a limit may have been lowered under those that run.
+  -- At most the free places: the limit may have been lowered below the number of running jobs.
   select k.key, array(
     select slot from generate_series(0, a.places - 1) as slot
     where slot <> all (r.taken)

@@ -1,5 +1,5 @@
 -- wait_for_key_locks: locks keys for this transaction and waits for pickers that hold them, always in the same order.
--- A key that is locked for longer than 250 ms ends the statement: a picker holds one for milliseconds.
+-- The statement fails if a key stays locked for longer than 250 ms: a picker needs milliseconds.
 with lock_limit as materialized (
   select set_config('lock_timeout', '250ms', true) as lock_timeout
 )

@@ -1,5 +1,5 @@
--- page_logs: the log lines of one job after cursor $2, in order: at most $3, and until they have $4 bytes: at least one.
--- `bytes` is the sum up to a line.
+-- page_logs: the log lines of one job after cursor $2, in order: at most $3 and about $4 bytes, but at least one line.
+-- `bytes` is the sum of sizes up to a line.
 -- Index: logs_pkey.
 with recursive taken (cursor, n, bytes) as (
   select $2::bigint, 0, 0::bigint

@@ -1,5 +1,5 @@
--- tail_logs: the log lines of the jobs $1, each after its own cursor ($2): of each job at most $3, and until they have
--- $4 bytes: at least one. `bytes` is the sum up to a line of its job.
+-- tail_logs: the log lines of the jobs $1, each after its own cursor ($2): of each job at most $3 and about $4 bytes,
+-- but at least one line. `bytes` is the sum of sizes up to a line of its job.
 -- Index: logs_pkey.
 select w.job as job_id, l.cursor, l.at, l.level, l.line, l.fields::text as fields, l.step, l.attempt, l.stream, t.bytes
 from unnest($1::bigint[], $2::bigint[]) as w (job, cursor)

@@ -1,9 +1,9 @@
 -- write_logs: appends log lines of running steps, many jobs at once, and returns for each job whether its lines were
 -- written, the row is busy (locked: send again) or stale (the lease is not this worker's: nothing is stored). The row
--- stays locked until the commit, so that neither a reap nor lines of a new owner come in between; a lock is never
--- waited for, because the step itself may hold it. Lines that are stored already are not stored twice: the job's last
--- line says how far its owner has come. The keeper skips rows that are locked here, so a lease with less than half its
--- time left is renewed here.
+-- stays locked until the commit, so that neither a reap nor lines of a new owner come in between; it never waits for a
+-- lock, because the step itself may hold it. Lines that were stored before are not stored twice: the last line of the
+-- job has the lease and the number of the newest one. The keeper skips rows that are locked here, so a lease with less
+-- than half its time left is renewed here.
 -- Guard: id, lease and worker.
 -- Index: gen_durable_pkey, logs_pkey.
 with line as materialized (

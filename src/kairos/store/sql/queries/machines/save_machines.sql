@@ -1,4 +1,4 @@
--- save_machines: registers the machines that a process knows, in one statement. In the order of names, so that two
+-- save_machines: registers the machines that a process knows, in one statement, in the order of names, so that two
 -- processes lock the rows in the same order.
 insert into kairos.machines as m (name, version, queue, ttl, step, input, diagram, redact, options, search, seen_at)
 select u.name, u.version, u.queue, u.ttl * interval '1 microsecond', u.step, u.input::jsonb, u.diagram::jsonb,

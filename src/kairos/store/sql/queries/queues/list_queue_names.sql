@@ -1,5 +1,5 @@
--- list_queue_names: the names of queues that have settings, a machine, a worker or live jobs: of each kind at most $1. The
--- queues of jobs are found by skip scans.
+-- list_queue_names: the names of queues that have settings, a machine, a worker or live jobs: of each kind at most $1.
+-- The queues of jobs are found by skip scans.
 -- Index: gen_durable_pick, gen_durable_queue_held, gen_durable_queue_waiting.
 with recursive due (queue, n) as (
   (select g.queue, 1 from kairos.gen_durable g

@@ -1,10 +1,11 @@
 -- list_queues: every queue that has or had jobs, has settings or is served by a live worker (seen within $5), or only
 -- queue $1, with its counts. By name, at most $4 queues after $3 (null: from the start, all). Queues and priorities are
--- found by skip scans, so that one backlog does not hide another queue. Rows are counted in the indexes alone: in each
--- state a queue's share of $2, at least a thousand. Its share follows from how many queues there are, whether they have
--- jobs now or not, so that a backlog beyond it has the same count at each read. at_least names the states that may have
--- more; oldest_at is when the oldest due job was due. Running jobs are few and always counted completely. Uses
--- gen_durable_kinds, gen_durable_pick, gen_durable_queue_held, gen_durable_queue_waiting and gen_durable_lease.
+-- found by skip scans, so that a large backlog in one queue does not hide another queue. Rows are counted in the
+-- indexes alone: in each state at most $2 divided by the number of queues, at least a thousand. The divisor counts
+-- queues with and without jobs, so that a backlog beyond the limit has the same count at each read. `at_least` names
+-- the states that may have more; `oldest_at` is when the oldest due job was due. Running jobs are few and always
+-- counted completely. Uses gen_durable_kinds, gen_durable_pick, gen_durable_queue_held, gen_durable_queue_waiting and
+-- gen_durable_lease.
 with recursive
 {waiting_lines: queue=$1; after=coalesce($3::text, '')},
 waiting (queue) as (
@@ -20,7 +21,7 @@ waiting (queue) as (
     where $1::text is null and g.status = 'awaiting_signal' and g.queue > w.queue order by g.queue limit 1
   ) n
 ), stored (queue) as (
-  -- Those that have jobs of any kind.
+  -- Queues with jobs in any state but running.
   ((select g.queue from kairos.gen_durable g
     where $1::text is null and g.status <> 'executing' and g.queue > coalesce($3::text, '') order by g.queue limit 1)
    union all
@@ -38,7 +39,7 @@ waiting (queue) as (
     select s.queue as name from stored s
     union select g.queue from kairos.gen_durable g where g.status = 'executing'
     union select q.name from kairos.queues q
-    -- Those whose jobs were all deleted.
+    -- Queues whose jobs were all deleted.
     union select t.queue from kairos.tallies t where t.grain = 0
     union select unnest(w.queues) from kairos.workers w where w.seen_at > kairos.now() - $5::interval
   ) each
@@ -48,16 +49,16 @@ waiting (queue) as (
 ), in_lines (queue, priorities) as materialized (
   select l.queue, array_agg(l.priority order by l.priority) from lines l group by l.queue
 ), behind_keys (queue, priorities) as (
-  -- The index of these does not have the priority: they are counted at once.
+  -- The index of held jobs does not have the priority: all are counted as of one.
   select h.queue, array[0::smallint] from held h
 ), counted (queue, state, jobs, more) as (
-  {count_line: state=pending; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=<=}
+  {count_runnable_jobs: state=pending; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=<=}
   union all
-  {count_line: state=scheduled; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=>}
+  {count_runnable_jobs: state=scheduled; lines=in_lines; jobs=not g.held and g.priority = f.priorities[f.next]; side=>}
   union all
-  {count_line: state=pending; lines=behind_keys; jobs=g.held; side=<=}
+  {count_runnable_jobs: state=pending; lines=behind_keys; jobs=g.held; side=<=}
   union all
-  {count_line: state=scheduled; lines=behind_keys; jobs=g.held; side=>}
+  {count_runnable_jobs: state=scheduled; lines=behind_keys; jobs=g.held; side=>}
   union all
   select w.queue, 'waiting', n.jobs, n.jobs >= (select s.most from share s)
   from waiting w

@@ -1,6 +1,6 @@
--- lock_queue: locks a queue that has a limit over all workers, for one picker at a time; returns no row if another picker
--- has it. Never waits. pg_locks shows which session has the advisory lock (end_frozen_sessions); the row lock keeps out
--- workers of the previous release, which take only that one.
+-- lock_queue: locks a queue that has a limit over all workers, for one picker at a time; returns no row if another
+-- picker has it. Never waits. It takes an advisory lock, whose session pg_locks shows (for end_frozen_sessions), and a
+-- row lock, which is all that workers of the previous release take.
 with free as materialized (
   select q.name from kairos.queues q where q.name = $1 for no key update skip locked
 )

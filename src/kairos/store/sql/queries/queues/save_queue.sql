@@ -1,13 +1,13 @@
 -- save_queue: saves settings of a queue; $2 lists the changed ones ('paused', 'concurrency', 'rate', 'key_concurrency',
--- 'key_rate'). A debt from a slower rate shrinks to what the new rate allows at most: rate_limit starts. Debts of keys
--- are stored without a queue: they shrink unless the key has jobs waiting in another queue.
+-- 'key_rate'). rate_full_until is limited to what the new rate can reach, the time of rate_limit starts. That of a key is
+-- stored without a queue, and is limited only if the key has no jobs waiting in another queue.
 -- Index: gen_durable_key_line.
 with reduced as (
   update kairos.key_rates r set
     rate_full_until = least(r.rate_full_until, kairos.now() + $8::int * kairos.rate_cost($9::interval, $8::int)),
     opens_at = case when r.opens_at > kairos.now() then kairos.now() else r.opens_at end
   where 'key_rate' = any ($2::text[]) and r.rate_full_until > kairos.now()
-    -- A probe for each key: an EXISTS may be hashed over all waiting jobs with a key.
+    -- One index lookup for each key: an EXISTS may be hashed over all waiting jobs with a key.
     and (
       select g.id from kairos.gen_durable g
       where g.partition_key = r.partition_key and g.status = 'runnable' and g.queue <> $1::text

@@ -1,4 +1,4 @@
--- advance_schedules: moves the cursor of schedules whose ticks up to there are all decided.
+-- advance_schedules: moves the cursor of schedules past the ticks that were decided.
 -- Guard: run in the transaction that locked and fired them.
 update kairos.schedules s set
   cursor_at = a.cursor_at, next_tick_at = a.next_tick_at,

@@ -1,6 +1,6 @@
--- claim_declared_schedules: records that the code of app $1 (null: one without a name) declares the schedules $2 and has
--- the actions $3, and resumes those that were paused because they were not declared. Ticks missed during the pause are
--- recorded as skipped.
+-- claim_declared_schedules: records that the code of app $1 (null: one without a name) declares the schedules $2 and
+-- has the actions $3, and resumes those that were paused because they were not declared. Ticks missed during the pause
+-- are recorded as skipped.
 -- Guard: a pause with another reason stays.
 update kairos.schedules s set
   declared_by = $1::text,

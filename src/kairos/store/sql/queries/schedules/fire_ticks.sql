@@ -1,6 +1,6 @@
 -- fire_ticks: nothing -> runnable for the ticks that fire; records the decision on each tick.
 -- Guard: the identity (schedule, generation, tick_at): a tick that was decided before is neither recorded nor fired
--- again; where $6 is true, neither is one decided under an older generation.
+-- again; where $6 is true, nor is one that was decided under an older generation.
 -- Index: ticks_pkey, gen_durable_held, gen_durable_key_line.
 with decided as materialized (
   select d.name, d.generation, d.tick_at, d.reason, d.delay,

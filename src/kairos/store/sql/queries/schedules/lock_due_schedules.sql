@@ -1,10 +1,9 @@
 -- lock_due_schedules: locks the schedules whose next tick is due, for this transaction, and returns them with their
--- live jobs.
--- $2 is the newest plan format that the caller reads: a schedule with a newer one is left to newer workers. $3 are names to
--- leave alone.
--- `orphaned`: code declared the schedule, no live worker declares it any more, and a live worker that started later does
--- not: one of the same named app that declares others, or of a next version of the program that declared it. A worker
--- without a row in declarations runs an older release and may.
+-- live jobs. $2 is the newest plan format that the caller reads: a schedule with a newer one is left to newer workers.
+-- $3 are names to skip.
+-- `orphaned`: code declared the schedule, no live worker declares it any more, and a live worker that started later
+-- does not: one of the same named app that declares others, or of a newer version of the program that declared it. A
+-- worker without a row in kairos.declarations runs an older release and is assumed to declare it.
 -- Guard: next_tick_at <= now; schedules locked by another ticker are skipped.
 -- Index: schedules_due.
 select s.name, s.generation, s.sentence, s.tz, s.overlap, s.catch_up, s.catch_up_within, s.jitter,
@@ -24,7 +23,7 @@ select s.name, s.generation, s.sentence, s.tz, s.overlap, s.catch_up, s.catch_up
       where w.seen_at > kairos.now() - interval '1 minute' and d.declared_at > s.declared_at
         and d.app is not distinct from s.declared_by
         and ((d.app is not null and cardinality(d.schedules) > 0) or
-          {next_version_of_program: actions=w.actions}
+          {declared_by_same_program: actions=w.actions}
         )
     ) as orphaned
 from kairos.schedules s

@@ -1,5 +1,5 @@
--- match_schedule: whether schedule $1 already has these settings: then its sentence is not compiled again, and its
--- anchors stay. Compares the same columns as save_schedule.
+-- match_schedule: whether schedule $1 already has these settings. If so, its sentence is not compiled again, and its
+-- anchors do not change. Compares the same columns as save_schedule.
 -- Index: schedules_pkey.
 select s.name from kairos.schedules s
 where s.name = $1::text

@@ -1,6 +1,7 @@
 -- save_schedule: inserts or edits a schedule; an edit that changes what fires or when raises its generation.
 -- Guard: an unchanged schedule keeps its generation, cursor and anchors. If $24 is given, the generation must still be
--- that (0: the schedule must not exist); otherwise nothing happens. $25 is the plan of the sentence $20, $26 the retry policy.
+-- that (0: the schedule must not exist); otherwise nothing happens. $25 is the plan of the sentence $20, $26 the retry
+-- policy.
 insert into kairos.schedules as s (
   name, intent, tz, fsm, fsm_version, step, state, queue, priority, partition_key, ttl, tags,
   overlap, catch_up, catch_up_within, jitter, starts_at, ends_at, count, ticks_left,

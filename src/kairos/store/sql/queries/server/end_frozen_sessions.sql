@@ -1,8 +1,8 @@
--- end_frozen_sessions: ends Kairos's own sessions of this role that have waited for their client for 0.6 s and keep
--- others from working: with the lock of a queue, a key or a schedule, or in a pick, which locks its jobs. Each takes a
--- healthy worker milliseconds: this one is frozen or gone. `active` is a session whose client does not read its answer, or
--- that was sent half of a statement; no timeout of Postgres ends it. The lock 118066125107059 is that of a migration
--- (MUTEX in store/migration_runner.py), which waits for long.
+-- end_frozen_sessions: ends Kairos's own sessions of this role that have waited for their client for 0.6 s and block
+-- others: they hold the lock of a queue, a key or a schedule, or are in a pick, which locks its jobs. A healthy worker
+-- needs milliseconds for each of these, so this one is frozen or gone. A session is `active` if its client does not
+-- read its result, or sent only half of a statement; no timeout of Postgres ends it. The lock 118066125107059 is that
+-- of a migration (MUTEX in store/migration_runner.py), which may wait for long.
 select a.pid, a.application_name, pg_terminate_backend(a.pid) as ended
 from pg_stat_activity a
 where a.datname = current_database() and a.usename = current_user and a.pid <> pg_backend_pid()

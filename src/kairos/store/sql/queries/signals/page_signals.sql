@@ -1,6 +1,6 @@
--- page_signals: signals of one job after signal $2, in order: at most $3, and until they have $4 bytes: at least one,
--- and no payload after the one that reaches the limit is read. `bytes` is the sum up to a signal. The ids of the page
--- come first: in the other order a plan might search the signals of all jobs.
+-- page_signals: signals of one job after signal $2, in order: at most $3 and about $4 bytes, but at least one; payloads
+-- beyond the limit are not read. `bytes` is the sum of sizes up to a signal. The ids of the page are selected first: in
+-- the other order a plan might search the signals of all jobs.
 -- Index: signals_target_id_dedup_key_key.
 with recursive page as materialized (
   select array(

@@ -1,8 +1,8 @@
 -- read_inboxes: the signals that wait for the jobs $1, of each those after signal $2, in order: in all at most $3 bytes
--- and of each job at most $4 signals, but one at least. `found` is how many there were before the limit in bytes.
--- The size of a signal from before sizes were stored is guessed, and rather too high: it may be compressed a hundredfold,
--- and is at most $5.
--- Index: signals_inbox. Payloads are read once it is known which are wanted.
+-- and of each job at most $4 signals, but at least one. `found` is how many there were before the limit in bytes. A
+-- signal that was stored before sizes were is estimated at a hundred times its compressed size, at most $5: rather too
+-- much than too little.
+-- Index: signals_inbox. Payloads are read only once it is known which signals fit.
 select p.target_id, p.id, p.name, p.payload::text as payload, p.found, kairos.inbox_bytes() as quota
 from (
   select s.target_id, s.id, s.name, s.payload, s.size, i.place, count(*) over () as found,

@@ -1,7 +1,7 @@
--- recheck_inbox: awaiting_signal -> runnable for the jobs just parked that have a signal their step did not see. $2
--- are the signals that the steps saw: those do not wake a job.
--- Guard: a separate statement after park_jobs in the same transaction, so that its snapshot is newer than the park's
--- row locks.
+-- recheck_inbox: awaiting_signal -> runnable for the jobs just parked that have a signal their step did not see. $2 are
+-- the signals that the steps saw: those do not wake a job.
+-- Guard: a separate statement after park_jobs in the same transaction, so that its snapshot is newer than the row locks
+-- of park_jobs.
 -- Index: signals_inbox.
 with woken as (
   update kairos.gen_durable g set

@@ -1,8 +1,8 @@
--- add_history_to_stats: adds the history rows with ids after $1 and up to $2 to the statistics, except those that their
--- commit has counted by itself: these are in stats_deltas, which is emptied. An end counts at its
+-- add_history_to_stats: adds the history rows with ids after $1 and up to $2 to the statistics. Rows whose commit
+-- counted them itself are left out; their counts are in stats_deltas, which is added and emptied. An end counts at its
 -- time, a start and its wait at the time the run began (known once it is over). The duration of each step that ran to
--- an outcome is measured; a run that was released without running has none, and that of a lost run is unknown. Each
--- row is read once, to group it; everything else works on the few groups.
+-- an outcome is measured; a run that was released without running has none, and that of a lost run is unknown. Each row
+-- is read once, to group it; everything else works on the few groups.
 -- Index: history_feed, gen_durable_pkey.
 with folded as (
   delete from kairos.stats_deltas d returning d.*
@@ -15,7 +15,7 @@ with folded as (
       then kairos.bucket(h.at - h.started_at) end as run,
     count(*) as n
   from kairos.history h
-  -- One probe for each: joined, the planner may read every job there is.
+  -- One index lookup for each row: with a join, the planner may read every job.
   cross join lateral (select j.fsm, j.queue from kairos.gen_durable j where j.id = h.job_id limit 1) g
   where h.id > $1::bigint and h.id <= $2::bigint and h.counted is null
   group by 1, 2, 3, 4, 5, 6, 7, 8

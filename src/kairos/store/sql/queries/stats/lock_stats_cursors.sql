@@ -1,6 +1,7 @@
 -- lock_stats_cursors: locks the cursors of the statistics, skipping those that another worker has locked. `decided`
--- says that every transaction that may hold an id up to `seen` has ended: each locks the table before it draws its
--- first id. `newest` is the last id assigned; save_stats_cursor must read the writers after it was read, never before.
+-- says that every transaction that may hold an id up to `seen` has ended: a transaction locks the table before it draws
+-- its first id. `newest` is the last id assigned. The statement that finds the writers, save_stats_cursor, must run
+-- after this one, never before.
 select c.source, c.counted, c.seen,
   coalesce(pg_sequence_last_value(
     case c.source when 'jobs' then 'kairos.gen_durable_id_seq'::regclass else 'kairos.history_id_seq'::regclass end

@@ -1,5 +1,5 @@
--- read_overview: the clock, since when the statistics are behind (null: they are not), how many workers and alarms
--- there are, and the next ticks.
+-- read_overview: the time of the database, since when the statistics are behind (null: they are not), how many workers
+-- and alarms there are, and the next ticks.
 select kairos.now() as now,
   (select min(coalesce(c.counted_at, kairos.now())) from kairos.tally_cursors c
    where c.counted < coalesce(pg_sequence_last_value(

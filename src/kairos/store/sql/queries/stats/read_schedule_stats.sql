@@ -1,5 +1,6 @@
--- read_schedule_stats: what happened to the newest $7 jobs of schedule $1 from $2 until before $3, in slots of $4 seconds
--- from $2; of action $5 and queue $6 (null: any). The same columns as read_stats, counted from the jobs themselves.
+-- read_schedule_stats: what happened to the newest $7 jobs of schedule $1 from $2 until before $3, in slots of $4
+-- seconds from $2; of action $5 and queue $6 (null: any). The same columns as read_stats, counted from the jobs
+-- themselves.
 -- Index: gen_durable_of_schedule, history_pkey.
 with jobs as materialized (
   select j.id, j.inserted_at, g.fsm, g.queue from (

@@ -1,2 +1,2 @@
--- delete_webhook: deletes a webhook; a delivery in flight finds it gone and ends.
+-- delete_webhook: deletes a webhook; a delivery that runs at the time finds no webhook and ends.
 delete from kairos.webhooks w where w.id = $1::bigint returning w.id

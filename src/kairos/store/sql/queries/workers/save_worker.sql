@@ -1,8 +1,8 @@
 -- save_worker: registers a worker and records its heartbeat; returns Postgres' own clock and whether a drain was
 -- requested.
--- Parameters: $7 whether it is stopping, $8 the versions of actions it knows and $9 those it was given and does not
--- know, $10 how many of its commits were refused, $11 its clock skew, $12 whether it receives notifications, $13 how
--- long it keeps ended jobs, $14 which session has the rows of its outcomes locked.
+-- Parameters: $7 whether it is stopping, $8 the versions of actions it knows and $9 those it met and does not know, $10
+-- how many of its commits were refused, $11 its clock skew, $12 whether it receives notifications, $13 how long it
+-- keeps ended jobs, $14 which session has locked the rows of its outcomes.
 insert into kairos.workers as w (
   id, host, pid, queues, actions, concurrency, started_at, seen_at, machines, unknown, stale, clock_skew, deaf_since,
   retention, blocked_since, blocked_by)

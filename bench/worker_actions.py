@@ -1,0 +1,58 @@
+"""The actions that the benchmark's workers run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from pydantic import BaseModel
+
+from kairos import Context, Done, Kairos, Next, step
+
+QUEUE = "bench"
+LINE = "moving"  # the key whose jobs are run one by one while other work drains
+STEPS = 10
+
+app = Kairos()
+waits: list[float] = []  # pick-up latencies of this process, in seconds
+
+
+@app.job(queue=QUEUE)
+async def noop(n: int) -> None:
+    """Nothing: what is left is what Kairos costs."""
+
+
+@app.job(queue=QUEUE)
+async def stamp(sent: float) -> None:
+    """Note how long it took to get here; CLOCK_MONOTONIC is one clock for all processes of a machine."""
+    waits.append(time.monotonic() - sent)
+
+
+@app.job(queue=QUEUE)
+async def sleeper(seconds: float) -> None:
+    await asyncio.sleep(seconds)
+
+
+@app.job(queue=QUEUE)
+async def talker(ctx: Context, lines: int, pause: float) -> None:
+    """Say when each line was said, once somebody is likely to listen."""
+    await asyncio.sleep(1)
+    for _ in range(lines):
+        ctx.log.info("line", said=time.monotonic())
+        await asyncio.sleep(pause)
+
+
+class Count(BaseModel):
+    n: int = 0
+
+
+@app.machine("ten", queue=QUEUE)
+class Ten:
+    """A machine of ten steps, the state changed and committed by each."""
+
+    State = Count
+
+    @step(initial=True)
+    async def go(self, ctx):
+        n = ctx.state.n + 1
+        return Done({"n": n}) if n == STEPS else Next("go", Count(n=n))

@@ -1,1 +1,0 @@
-(globalThis.TURBOPACK||(globalThis.TURBOPACK=[])).push(["object"==typeof document?document.currentScript:void 0,34415,t=>{t.v(s=>Promise.all(["static/chunks/20eknkh_3bgtt.js"].map(s=>t.l(s))).then(()=>s(65205)))},97576,t=>{t.v(s=>Promise.all(["static/chunks/2skafhd4ltwgy.js","static/chunks/1sahnn49jdoa5.js"].map(s=>t.l(s))).then(()=>s(34821)))}]);

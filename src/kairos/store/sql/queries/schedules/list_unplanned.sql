@@ -1,6 +1,0 @@
--- list_unplanned: schedules after name $1 that have no plan of their generation: an older release saved them.
--- Index: schedules_pkey.
-select s.name, s.generation, s.sentence from kairos.schedules s
-where s.name > $1::text and s.plan_generation is distinct from s.generation
-order by s.name
-limit $2::int
