@@ -15,13 +15,15 @@ type Props = {
   axis: (highest: number) => Axis;
   format: (value: number) => string;
   time: (at: string) => string;
+  /** What is said where there is nothing to draw. */
+  empty: string;
 };
 
 const HEIGHT = 148;
 const PAD = { left: 56, right: 8, top: 8, bottom: 22 };
 
 /** A small plot over time; the values under the pointer are read out below it. */
-export function Plot({ label, times, series, kind, axis, format, time }: Props) {
+export function Plot({ label, times, series, kind, axis, format, time, empty }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<number | null>(null);
@@ -39,6 +41,7 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
     ),
   );
   const { ceiling, ticks } = axis(Math.max(...sums, 0));
+  const isEmpty = hasNothing(series, kind);
   const inner = Math.max(0, width - PAD.left - PAD.right);
   const x = (i: number) => PAD.left + (n > 0 ? ((i + 0.5) * inner) / n : 0);
   const y = (value: number) => HEIGHT - PAD.bottom - (value / ceiling) * (HEIGHT - PAD.top - PAD.bottom);
@@ -49,6 +52,7 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
     <figure className="min-w-0">
       <div
         ref={box}
+        className="relative"
         style={{ height: HEIGHT }}
         onPointerLeave={() => setAt(null)}
         onPointerMove={(event) =>
@@ -61,7 +65,7 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
         }
       >
         {width > 0 && (
-          <svg width={width} height={HEIGHT} role="img" aria-label={label}>
+          <svg width={width} height={HEIGHT} role="img" aria-label={isEmpty ? `${label}. ${empty}` : label}>
             {ticks.map((tick) => (
               <g key={tick.value}>
                 <line
@@ -121,6 +125,16 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
               : series.map((each) => <Line key={each.name} series={each} x={x} y={y} />)}
           </svg>
         )}
+        {isEmpty && (
+          <p
+            aria-hidden="true"
+            data-empty
+            className="pointer-events-none absolute inset-0 flex items-center justify-center text-center text-13 text-muted"
+            style={{ paddingLeft: PAD.left, paddingRight: PAD.right, paddingBottom: PAD.bottom }}
+          >
+            <span className="bg-panel px-2">{empty}</span>
+          </p>
+        )}
       </div>
       <figcaption className="mt-2 flex h-5 gap-x-4 overflow-hidden text-12 whitespace-nowrap text-muted">
         {series.map((each) => (
@@ -161,6 +175,9 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
     </figure>
   );
 }
+
+const hasNothing = (series: readonly Series[], kind: Props["kind"]) =>
+  series.every(({ values }) => values.every((value) => value == null || (kind === "bars" && value === 0)));
 
 const read = (value: number | null | undefined, format: (value: number) => string) =>
   value === null || value === undefined ? "–" : format(value);
