@@ -8,7 +8,9 @@ import { Icon } from "./icon";
 type Props = { title: string; onClose: () => void; children: React.ReactNode; wide?: boolean };
 
 // What is there to fill in has the focus first; the button that closes the sheet only where there is nothing.
+// A part of the form that is marked `data-begin` goes before the fields above it.
 const FIELDS = ":is(input, select, textarea):not(:disabled)";
+const BEGIN = `[data-begin] ${FIELDS}`;
 
 /** A sheet above the page. One that was filled in is not thrown away by a click beside it or by Escape. */
 export function Dialog({ title, onClose, children, wide = false }: Props) {
@@ -29,7 +31,8 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
           aria-describedby={undefined}
           style={wide ? { width: "min(880px, calc(100vw - 16px))" } : undefined}
           onOpenAutoFocus={(event) => {
-            const first = body.current?.querySelector<HTMLElement>(FIELDS);
+            const within = (fields: string) => body.current?.querySelector<HTMLElement>(fields);
+            const first = within(BEGIN) ?? within(FIELDS);
             if (!first) return;
             event.preventDefault();
             first.focus();

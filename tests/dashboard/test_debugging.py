@@ -159,6 +159,7 @@ def test_a_job_runs_again_with_one_argument_changed(look: Look, site: Site) -> N
     page.get_by_role("button", name="Run again with changes").click()
     sheet = page.get_by_role("dialog")
     expect(sheet.get_by_label("name", exact=True)).to_have_value("ada@example.com")
+    expect(sheet.get_by_label("name", exact=True)).to_be_focused()
     expect(sheet.get_by_label("Tags")).to_have_value("again")
     sheet.get_by_label("times").fill("1")
     sheet.get_by_role("button", name="Enqueue", exact=True).click()

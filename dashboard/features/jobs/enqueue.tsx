@@ -109,12 +109,14 @@ function EnqueueForm({ machines, action, like, onClose }: Props & { machines: Ma
           ))}
         </select>
       </Field>
-      <InputForm
-        schema={machine.input}
-        written={written}
-        change={setWritten}
-        wrong={{ ...(tried ? wrong : {}), ...refusals }}
-      />
+      <div data-begin={action === undefined ? undefined : ""}>
+        <InputForm
+          schema={machine.input}
+          written={written}
+          change={setWritten}
+          wrong={{ ...(tried ? wrong : {}), ...refusals }}
+        />
+      </div>
       <WhenField name="When" value={when} onChange={setWhen} optional />
       <details open={hasOptions || Object.keys(more).some((each) => refusals[each]) || undefined}>
         <summary className="w-fit text-13 text-muted">More options</summary>
