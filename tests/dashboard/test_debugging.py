@@ -165,6 +165,11 @@ def test_a_job_runs_again_with_one_argument_changed(look: Look, site: Site) -> N
     sheet.get_by_role("button", name="Enqueue", exact=True).click()
     expect(page.get_by_label("Output", exact=True)).to_contain_text('"Hello, ada@example.com!"')
     expect(page).not_to_have_url(re.compile(rf"id={job}$"))
+    again = page.get_by_test_id("job-id").inner_text()
+    page.get_by_role("link", name=str(job), exact=True).click()  # "Retry of"
+    expect(page.get_by_test_id("job-id")).to_have_text(str(job))
+    page.get_by_role("link", name=again, exact=True).click()  # "Retried as"
+    expect(page.get_by_test_id("job-id")).to_have_text(again)
 
 
 def test_a_form_turns_into_json_and_back(look: Look) -> None:

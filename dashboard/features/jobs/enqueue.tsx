@@ -55,7 +55,11 @@ function EnqueueForm({ machines, action, like, onClose }: Props & { machines: Ma
   const [hasOptions] = useState(Object.values(more).some(Boolean));
   const [tried, setTried] = useState(false);
   const { value, wrong } = inputOf(machine.input, written);
-  const options = { ...(when.trim() ? { when: when.trim() } : {}), ...asOptions(more) };
+  const options = {
+    ...(when.trim() ? { when: when.trim() } : {}),
+    ...asOptions(more),
+    ...(like?.action === machine.name ? { retryOf: like.id } : {}),
+  };
 
   const enqueue = useMutation({
     mutationFn: () => post("/api/jobs", { body: { action: machine.name, input: value, ...options } }),
