@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import type { Axis } from "@/lib/axes";
+import { Bar, Line } from "./plot-marks";
 
 export type Series = { name: string; color: string; values: readonly (number | null)[]; dash?: string };
 
@@ -181,83 +182,3 @@ const hasNothing = (series: readonly Series[], kind: Props["kind"]) =>
 
 const read = (value: number | null | undefined, format: (value: number) => string) =>
   value === null || value === undefined ? "–" : format(value);
-
-function Bar({
-  i,
-  series,
-  x,
-  y,
-  wide,
-}: {
-  i: number;
-  series: readonly Series[];
-  x: number;
-  y: (value: number) => number;
-  wide: number;
-}) {
-  let below = 0;
-  return series.map((each) => {
-    const value = each.values[i] ?? 0;
-    if (value === 0) return null;
-    const [bottom, top] = [y(below), y(below + value)];
-    below += value;
-    return (
-      <rect
-        key={each.name}
-        x={x - wide / 2}
-        y={top}
-        width={wide}
-        height={Math.max(1, bottom - top)}
-        fill={each.color}
-      />
-    );
-  });
-}
-
-function Line({ series, x, y }: { series: Series; x: (i: number) => number; y: (value: number) => number }) {
-  const { values } = series;
-  const alone = values
-    .map((value, i) => ({ value, i }))
-    .filter(({ value, i }) => value != null && values[i - 1] == null && values[i + 1] == null);
-  return (
-    <>
-      <path
-        d={line(values, x, y)}
-        fill="none"
-        stroke={series.color}
-        strokeWidth={1.5}
-        strokeDasharray={series.dash}
-        strokeLinejoin="round"
-      />
-      {alone.map(({ value, i }) => (
-        <circle
-          key={i}
-          cx={x(i)}
-          cy={y(value!)}
-          r={2.5}
-          fill={series.dash ? "var(--panel)" : series.color}
-          stroke={series.color}
-          strokeWidth={1.2}
-        />
-      ))}
-    </>
-  );
-}
-
-function line(
-  values: readonly (number | null)[],
-  x: (i: number) => number,
-  y: (value: number) => number,
-): string {
-  let path = "";
-  let pen = false;
-  values.forEach((value, i) => {
-    if (value === null || value === undefined) {
-      pen = false;
-      return;
-    }
-    path += `${pen ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
-    pen = true;
-  });
-  return path;
-}
