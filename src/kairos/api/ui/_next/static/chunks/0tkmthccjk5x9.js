@@ -1,0 +1,1 @@
+(globalThis.TURBOPACK||(globalThis.TURBOPACK=[])).push(["object"==typeof document?document.currentScript:void 0,28217,c=>{c.v(t=>Promise.all(["static/chunks/1qcbpd1icmf15.js"].map(t=>c.l(t))).then(()=>t(20405)))}]);

@@ -1,1 +1,0 @@
-(globalThis.TURBOPACK||(globalThis.TURBOPACK=[])).push(["object"==typeof document?document.currentScript:void 0,28217,t=>{t.v(o=>Promise.all(["static/chunks/3b_m8rp4vdhmi.js"].map(o=>t.l(o))).then(()=>o(20405)))}]);
