@@ -3,7 +3,7 @@
 import type { AnswerOf, BodyOf, Method, PathOf, QueryOf, RouteOf } from "./api-types";
 import { base } from "./base-path";
 import { read, write } from "./json";
-import { learnClock } from "./time";
+import { learnClock, now } from "./time";
 
 export class ApiError extends Error {
   constructor(
@@ -22,6 +22,10 @@ export class Unreachable extends Error {
     super("The service cannot be reached.");
   }
 }
+
+let answered = 0;
+/** When the service last answered with success, by the clock of `now`. */
+export const answeredAt = () => answered;
 
 let csrf = "";
 export const setCsrf = (token: string) => {
@@ -58,6 +62,7 @@ export async function call<T>(method: string, path: string, options: Options = {
   }
   learnClock(response.headers.get("Date"));
   const text = await response.text();
+  if (response.ok) answered = now();
   if (response.ok) return text ? read<T>(text) : (undefined as T);
   if (response.status === 401 && !options.quiet) signedOut.forEach((listener) => listener());
   throw refusal(response, text);

@@ -7,13 +7,19 @@ import { keys, LISTED, MOVED, PLOTTED } from "./query-keys";
 import { readAgain, streamIsOpen } from "./refetch";
 import { useSession } from "./session";
 import { follow, type StreamState } from "./stream";
+import { now } from "./time";
 
 /** What passed on the stream: committed changes, or how many jobs were accepted and picked. */
 export type Passed = { pulse: Pulse } | { counts: StartCounts };
 type Listener = (passed: Passed) => void;
-type Live = { state: StreamState; onPassed: (listener: Listener) => () => void };
+type Live = {
+  state: StreamState;
+  /** Until when changes were seen at once. */
+  liveUntil: number;
+  onPassed: (listener: Listener) => () => void;
+};
 
-const Context = createContext<Live>({ state: "connecting", onPassed: () => () => {} });
+const Context = createContext<Live>({ state: "connecting", liveUntil: 0, onPassed: () => () => {} });
 export const useLive = () => useContext(Context);
 
 // What a change can make stale is read again at most this often, and once more when no more changes come: counts are
@@ -28,6 +34,7 @@ export function LiveProvider({ children }: { children: React.ReactNode }) {
   const client = useQueryClient();
   const session = useSession();
   const [state, setState] = useState<StreamState>("connecting");
+  const [liveUntil, setLiveUntil] = useState(0);
   const listeners = useRef(new Set<Listener>());
 
   useEffect(() => {
@@ -56,7 +63,10 @@ export function LiveProvider({ children }: { children: React.ReactNode }) {
       clearTimeout(last);
       last = setTimeout(() => refresh([...MOVED, ...PLOTTED]), AFTER_THE_LAST);
     };
+    let current: StreamState = "connecting";
     const become = (next: StreamState) => {
+      if (current === "open" && next !== "open") setLiveUntil(now());
+      current = next;
       setState(next);
       streamIsOpen(next === "open");
     };
@@ -96,12 +106,13 @@ export function LiveProvider({ children }: { children: React.ReactNode }) {
   const value = useMemo<Live>(
     () => ({
       state,
+      liveUntil,
       onPassed: (listener) => {
         listeners.current.add(listener);
         return () => void listeners.current.delete(listener);
       },
     }),
-    [state],
+    [state, liveUntil],
   );
   return <Context.Provider value={value}>{children}</Context.Provider>;
 }

@@ -62,13 +62,18 @@ export function follow({ url, events, on, state }: Follow): () => void {
 
   const look = () => (document.hidden ? close() : source === null && open());
   document.addEventListener("visibilitychange", look);
-  window.addEventListener("online", open);
+  // A browser that says it is offline may keep a connection that carries nothing any more, and may still reach a
+  // service on its own machine: only a new connection tells.
+  const changed = () => (navigator.onLine || source !== null) && open();
+  window.addEventListener("online", changed);
+  window.addEventListener("offline", changed);
   state?.("connecting");
   open();
   return () => {
     over = true;
     document.removeEventListener("visibilitychange", look);
-    window.removeEventListener("online", open);
+    window.removeEventListener("online", changed);
+    window.removeEventListener("offline", changed);
     close();
   };
 }

@@ -49,7 +49,8 @@ export function relative(at: string, from = now()): string {
   return difference < 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** A length of time in the largest unit that says it, from milliseconds; under ten minutes with its seconds. */
+/** A length of time in the largest unit that says it, from milliseconds; under ten minutes with its seconds, under
+ *  ten days with its hours. */
 export function span(ms: number, seconds = true): string {
   if (ms < 1) return "<1 ms";
   if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -64,7 +65,8 @@ export function span(ms: number, seconds = true): string {
     const minutes = Math.floor((ms % 3_600_000) / 60_000);
     return `${Math.floor(ms / 3_600_000)} h${minutes ? ` ${minutes} min` : ""}`;
   }
-  return `${Math.floor(ms / 86_400_000)} d`;
+  const hours = Math.floor((ms % 86_400_000) / 3_600_000);
+  return `${Math.floor(ms / 86_400_000)} d${hours && ms < 864_000_000 ? ` ${hours} h` : ""}`;
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();

@@ -14,7 +14,9 @@ test.each([
   [200_000, "3 min 20 s"],
   [1_260_000, "21 min"],
   [5_400_000, "1 h 30 min"],
+  [171_600_000, "1 d 23 h"],
   [172_800_000, "2 d"],
+  [950_000_000, "10 d"],
 ])("%i milliseconds are %s", (ms, text) => {
   expect(span(ms)).toBe(text);
 });

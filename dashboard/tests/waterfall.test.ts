@@ -65,6 +65,18 @@ test("a lane says in words where its time went", () => {
   expect(sayLane(lanes[2]!)).toBe("ran 60 ms, waited 24 s for payment_confirmed, queued 40 ms");
 });
 
+test("a lane that is not due yet says how long it has been so", () => {
+  const later = job({ state: State.scheduled, runAt: at(3_600_000), startedAt: null });
+  expect(sayLane(waterfallOf(later, [], BEGIN + 120_000).lanes[0]!)).toBe("has been scheduled for 2 min");
+  const started = [
+    change("done", State.success, 3_600_100, { startedAt: at(3_600_000), dueAt: at(3_600_000) }),
+  ];
+  const ended = job({ state: State.success, runAt: at(3_600_000), completedAt: at(3_600_100) });
+  expect(sayLane(waterfallOf(ended, started, BEGIN + 1e7).lanes[0]!)).toBe(
+    "ran 100 ms, was scheduled for 1 h",
+  );
+});
+
 test("waiting and backing off are not running", () => {
   const drawn = waterfallOf(job({ state: State.success, completedAt: at(26_400) }), RETRIED, BEGIN + 1e6);
   expect(ranFor(drawn)).toBe(100 + 200 + 10 + 50);

@@ -1,14 +1,16 @@
 "use client";
 
 import * as Radix from "@radix-ui/react-dialog";
-import { useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { visibleLine } from "@/lib/visible-text";
 import { Icon } from "./icon";
 
 type Props = { title: string; onClose: () => void; children: React.ReactNode; wide?: boolean };
 
 // What is there to fill in has the focus first; the button that closes the sheet only where there is nothing.
+// A part of the form that is marked `data-begin` goes before the fields above it.
 const FIELDS = ":is(input, select, textarea):not(:disabled)";
+const BEGIN = `[data-begin] ${FIELDS}`;
 
 /** A sheet above the page. One that was filled in is not thrown away by a click beside it or by Escape. */
 export function Dialog({ title, onClose, children, wide = false }: Props) {
@@ -28,12 +30,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
           className="sheet"
           aria-describedby={undefined}
           style={wide ? { width: "min(880px, calc(100vw - 16px))" } : undefined}
-          onOpenAutoFocus={(event) => {
-            const first = body.current?.querySelector<HTMLElement>(FIELDS);
-            if (!first) return;
-            event.preventDefault();
-            first.focus();
-          }}
+          onOpenAutoFocus={(event) => beginIn(body.current) && event.preventDefault()}
           onInteractOutside={leave}
           onEscapeKeyDown={leave}
           onInput={() => {
@@ -64,11 +61,33 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
           )}
           <div ref={body} className="p-4">
             {children}
+            <Awaited body={body} />
           </div>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
   );
+}
+
+/** Gives the focus to the first field of a form; answers whether there is one. */
+function beginIn(body: HTMLElement | null): boolean {
+  const first = body?.querySelector<HTMLElement>(BEGIN) ?? body?.querySelector<HTMLElement>(FIELDS);
+  first?.focus();
+  return !!first;
+}
+
+/** Gives the focus to a form that is drawn after its sheet, unless one has gone into the sheet by then. */
+function Awaited({ body }: { body: React.RefObject<HTMLDivElement | null> }) {
+  useEffect(() => {
+    const sheet = body.current;
+    if (!sheet || sheet.querySelector(FIELDS)) return;
+    const watch = new MutationObserver(() => {
+      if (sheet.contains(document.activeElement) || beginIn(sheet)) watch.disconnect();
+    });
+    watch.observe(sheet, { childList: true, subtree: true });
+    return () => watch.disconnect();
+  }, [body]);
+  return null;
 }
 
 export function DialogActions({ children, error }: { children: React.ReactNode; error?: Error | null }) {

@@ -43,17 +43,29 @@ export function layout(
   }
   dagre.layout(graph);
   const size = graph.graph() as { width: number; height: number };
+  const place = (id: string) => graph.node(id) as Point & Node;
+  // The layout knows nothing of the loops above nodes: one above the topmost node needs room.
+  const loops = links.filter((link) => link.from === link.to).map((link) => place(link.from));
+  const room = Math.max(0, ...loops.map(({ y, height }) => LOOP - (y - height / 2)));
+  const down = <P extends Point>(point: P): P => ({ ...point, y: point.y + room });
   return {
     width: size.width,
-    height: size.height,
-    nodes: new Map(nodes.map(({ id }) => [id, graph.node(id) as Point])),
+    height: size.height + room,
+    nodes: new Map(nodes.map(({ id }) => [id, down(place(id))])),
     links: links.map((link) => {
-      if (link.from === link.to) return { ...link, ...loop(graph.node(link.from) as Point & Node) };
+      if (link.from === link.to) return { ...link, ...loop(down(place(link.from))) };
       const edge = graph.edge(link.from, link.to) as { points: Point[]; x?: number; y?: number };
-      return { ...link, path: curve(edge.points), at: { x: edge.x ?? 0, y: edge.y ?? 0 } };
+      return {
+        ...link,
+        path: curve(edge.points.map(down)),
+        at: down({ x: edge.x ?? 0, y: edge.y ?? 0 }),
+      };
     }),
   };
 }
+
+// How far a loop and its label rise above their node.
+const LOOP = 34;
 
 const label = (text: string) =>
   text ? Math.max(...text.split("\n").map((line) => line.length)) * 7.2 + 8 : 0;

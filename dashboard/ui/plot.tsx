@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import type { Axis } from "@/lib/axes";
+import { Bar, Line } from "./plot-marks";
 
 export type Series = { name: string; color: string; values: readonly (number | null)[]; dash?: string };
 
@@ -15,13 +16,15 @@ type Props = {
   axis: (highest: number) => Axis;
   format: (value: number) => string;
   time: (at: string) => string;
+  /** What is said where there is nothing to draw. */
+  empty: string;
 };
 
 const HEIGHT = 148;
 const PAD = { left: 56, right: 8, top: 8, bottom: 22 };
 
 /** A small plot over time; the values under the pointer are read out below it. */
-export function Plot({ label, times, series, kind, axis, format, time }: Props) {
+export function Plot({ label, times, series, kind, axis, format, time, empty }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   const [at, setAt] = useState<number | null>(null);
@@ -39,6 +42,7 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
     ),
   );
   const { ceiling, ticks } = axis(Math.max(...sums, 0));
+  const isEmpty = hasNothing(series, kind);
   const inner = Math.max(0, width - PAD.left - PAD.right);
   const x = (i: number) => PAD.left + (n > 0 ? ((i + 0.5) * inner) / n : 0);
   const y = (value: number) => HEIGHT - PAD.bottom - (value / ceiling) * (HEIGHT - PAD.top - PAD.bottom);
@@ -49,6 +53,7 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
     <figure className="min-w-0">
       <div
         ref={box}
+        className="relative"
         style={{ height: HEIGHT }}
         onPointerLeave={() => setAt(null)}
         onPointerMove={(event) =>
@@ -61,7 +66,7 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
         }
       >
         {width > 0 && (
-          <svg width={width} height={HEIGHT} role="img" aria-label={label}>
+          <svg width={width} height={HEIGHT} role="img" aria-label={isEmpty ? `${label}. ${empty}` : label}>
             {ticks.map((tick) => (
               <g key={tick.value}>
                 <line
@@ -121,6 +126,16 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
               : series.map((each) => <Line key={each.name} series={each} x={x} y={y} />)}
           </svg>
         )}
+        {isEmpty && (
+          <p
+            aria-hidden="true"
+            data-empty
+            className="pointer-events-none absolute inset-0 flex items-center justify-center text-center text-13 text-muted"
+            style={{ paddingLeft: PAD.left, paddingRight: PAD.right, paddingBottom: PAD.bottom }}
+          >
+            <span className="bg-panel px-2">{empty}</span>
+          </p>
+        )}
       </div>
       <figcaption className="mt-2 flex h-5 gap-x-4 overflow-hidden text-12 whitespace-nowrap text-muted">
         {series.map((each) => (
@@ -162,85 +177,8 @@ export function Plot({ label, times, series, kind, axis, format, time }: Props) 
   );
 }
 
+const hasNothing = (series: readonly Series[], kind: Props["kind"]) =>
+  series.every(({ values }) => values.every((value) => value == null || (kind === "bars" && value === 0)));
+
 const read = (value: number | null | undefined, format: (value: number) => string) =>
   value === null || value === undefined ? "–" : format(value);
-
-function Bar({
-  i,
-  series,
-  x,
-  y,
-  wide,
-}: {
-  i: number;
-  series: readonly Series[];
-  x: number;
-  y: (value: number) => number;
-  wide: number;
-}) {
-  let below = 0;
-  return series.map((each) => {
-    const value = each.values[i] ?? 0;
-    if (value === 0) return null;
-    const [bottom, top] = [y(below), y(below + value)];
-    below += value;
-    return (
-      <rect
-        key={each.name}
-        x={x - wide / 2}
-        y={top}
-        width={wide}
-        height={Math.max(1, bottom - top)}
-        fill={each.color}
-      />
-    );
-  });
-}
-
-function Line({ series, x, y }: { series: Series; x: (i: number) => number; y: (value: number) => number }) {
-  const { values } = series;
-  const alone = values
-    .map((value, i) => ({ value, i }))
-    .filter(({ value, i }) => value != null && values[i - 1] == null && values[i + 1] == null);
-  return (
-    <>
-      <path
-        d={line(values, x, y)}
-        fill="none"
-        stroke={series.color}
-        strokeWidth={1.5}
-        strokeDasharray={series.dash}
-        strokeLinejoin="round"
-      />
-      {alone.map(({ value, i }) => (
-        <circle
-          key={i}
-          cx={x(i)}
-          cy={y(value!)}
-          r={2.5}
-          fill={series.dash ? "var(--panel)" : series.color}
-          stroke={series.color}
-          strokeWidth={1.2}
-        />
-      ))}
-    </>
-  );
-}
-
-function line(
-  values: readonly (number | null)[],
-  x: (i: number) => number,
-  y: (value: number) => number,
-): string {
-  let path = "";
-  let pen = false;
-  values.forEach((value, i) => {
-    if (value === null || value === undefined) {
-      pen = false;
-      return;
-    }
-    path += `${pen ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
-    pen = true;
-  });
-  return path;
-}

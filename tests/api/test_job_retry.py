@@ -1,4 +1,4 @@
-"""`retry` in the body of a job: its own policy, in place of its action's."""
+"""`retry` in the body of a job: its own policy, in place of its action's. `retryOf`: the job that it runs again."""
 
 from __future__ import annotations
 
@@ -125,3 +125,29 @@ async def test_a_schedule_refuses_a_policy(http: httpx2.AsyncClient) -> None:
     body = {"name": "nightly", "when": "every day at 3am", "action": "fails", "retry": {"attempts": 2}}
     refused = await http.post("/api/schedules", json=body)
     assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (422, "retry")
+
+
+async def test_a_job_names_the_job_that_it_runs_again_with_changes(
+    http: httpx2.AsyncClient, app: Kairos
+) -> None:
+    first = (await http.post("/api/jobs", json={"action": "fails"})).json()["job"]
+    assert first["retryOf"] is None
+    body = {"action": "fails", "retryOf": first["id"], "priority": 3}
+    again = (await http.post("/api/jobs", json=body)).json()["job"]
+    assert again["retryOf"] == first["id"]
+    batch = (await http.post("/api/jobs/batch", json={"jobs": [body, {"action": "fails"}]})).json()["jobs"]
+    assert [each["job"]["retryOf"] for each in batch] == [first["id"], None]
+    found = (await http.get("/api/jobs", params={"retryOf": first["id"]})).json()["jobs"]
+    assert [each["id"] for each in found] == [batch[0]["job"]["id"], again["id"]]
+    assert (await app.get(again["id"])).retry_of == first["id"]
+
+
+async def test_a_job_that_runs_again_none_is_refused(http: httpx2.AsyncClient) -> None:
+    refused = await http.post("/api/jobs", json={"action": "fails", "retryOf": 123456})
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["details"]["field"]) == (422, "INVALID", "retryOf")
+    assert error["message"] == "There is no job 123456 to run again."
+    jobs = [{"action": "fails"}, {"action": "fails", "retryOf": 123456}]
+    refused = await http.post("/api/jobs/batch", json={"jobs": jobs})
+    assert refused.json()["error"]["details"]["field"] == "jobs[1].retryOf"
+    assert (await http.get("/api/jobs")).json()["jobs"] == []

@@ -159,11 +159,18 @@ def test_a_job_runs_again_with_one_argument_changed(look: Look, site: Site) -> N
     page.get_by_role("button", name="Run again with changes").click()
     sheet = page.get_by_role("dialog")
     expect(sheet.get_by_label("name", exact=True)).to_have_value("ada@example.com")
+    expect(sheet.get_by_label("name", exact=True)).to_be_focused()
     expect(sheet.get_by_label("Tags")).to_have_value("again")
     sheet.get_by_label("times").fill("1")
     sheet.get_by_role("button", name="Enqueue", exact=True).click()
     expect(page.get_by_label("Output", exact=True)).to_contain_text('"Hello, ada@example.com!"')
     expect(page).not_to_have_url(re.compile(rf"id={job}$"))
+    again = page.get_by_test_id("job-id").inner_text()
+    main = page.locator("#main")  # the message that it is accepted links to it too
+    main.get_by_role("link", name=str(job), exact=True).click()  # "Retry of"
+    expect(page.get_by_test_id("job-id")).to_have_text(str(job))
+    main.get_by_role("link", name=again, exact=True).click()  # "Retried as"
+    expect(page.get_by_test_id("job-id")).to_have_text(again)
 
 
 def test_a_form_turns_into_json_and_back(look: Look) -> None:

@@ -29,6 +29,19 @@ def test_the_first_field_of_a_form_has_the_focus(look: Look) -> None:
     expect(page.get_by_role("dialog").get_by_role("button", name="Close")).to_be_focused()
 
 
+def test_a_form_that_comes_later_than_its_sheet_has_the_focus(look: Look, site: Site) -> None:
+    job = site.enqueue("greet", {"name": "late"}, when="in 3 hours")
+    page = look("/queues/")
+    held: list[Any] = []
+    page.route("**/api/machines*", lambda route: held.append(route))
+    page.goto(f"/job/?id={job}")
+    page.get_by_role("button", name="Run again with changes").click()
+    expect(page.get_by_role("dialog").get_by_role("status", name="Loading")).to_be_visible()
+    for route in held:
+        route.continue_()
+    expect(page.get_by_role("dialog").get_by_label("name", exact=True)).to_be_focused()
+
+
 def test_a_click_beside_a_filled_form_keeps_it(look: Look) -> None:
     page = look("/")
     page.get_by_role("button", name="Enqueue a job").click()

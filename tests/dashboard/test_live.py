@@ -153,3 +153,38 @@ def test_the_rows_of_a_list_are_walked_by_keys(look: Look, site: Site) -> None:
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_an_offline_browser_says_so_and_how_old_what_it_shows_is(look: Look) -> None:
+    page = look("/", viewport={"width": 1280, "height": 902})
+    badge = page.locator("[data-connection]")
+    expect(badge).to_have_text("Live")
+    page.context.set_offline(True)
+    expect(badge).to_have_text(re.compile(r"^Offline · [\d.]+ s old$"))
+    expect(page.get_by_role("alert").filter(has_text="This browser is offline.")).to_be_visible()
+    page.context.set_offline(False)
+    expect(badge).to_have_text("Live")
+    expect(page.get_by_role("alert").filter(has_text="offline")).to_have_count(0)
+
+
+def test_a_browser_that_calls_itself_offline_stays_live_while_the_service_answers(look: Look) -> None:
+    page = look("/queues/")
+    expect(page.locator("[data-connection=open]")).to_be_visible()
+    with page.expect_response(lambda answer: "/api/events" in answer.url):
+        page.evaluate(
+            "Object.defineProperty(navigator, 'onLine', { value: false });"
+            "window.dispatchEvent(new Event('offline'))"
+        )
+    expect(page.locator("[data-connection]")).to_have_text("Live")
+
+
+def test_a_lost_service_is_reconnected_to(look: Look, site: Site, wire: Wire) -> None:
+    page = look("/sign-in/", base=wire.url, signed=False)
+    page.get_by_label("Key").fill(site.key)
+    page.get_by_role("button", name="Sign in").click()
+    badge = page.locator("[data-connection]")
+    expect(badge).to_have_text("Live")
+    wire.cut()
+    expect(badge).to_have_text(re.compile(r"^Reconnecting · [\d.]+ s old$"))
+    wire.mend()
+    expect(badge).to_have_text("Live")

@@ -270,3 +270,35 @@ def test_the_button_that_sends_a_long_form_stays_in_sight(look: Look, filled: di
     page.get_by_role("button", name="Run again with changes").click()
     send = page.get_by_role("dialog").get_by_role("button", name="Enqueue", exact=True)
     expect(send).to_be_in_viewport(ratio=1)
+
+
+def test_plots_without_data_say_so(look: Look, site: Site) -> None:
+    site.enqueue("echo", queue="unused", when="in 3 hours")
+    page = look("/queue/?name=unused")
+    for label, said in (
+        ("Jobs that ended, over time", "No job ended in this window."),
+        ("Jobs that failed or expired, over time", "No job failed or expired in this window."),
+        ("Waiting times, over time", "No job started in this window."),
+        ("Run times, over time", "No run ended in this window."),
+    ):
+        expect(page.get_by_role("img", name=f"{label}. {said}")).to_be_visible()
+        expect(page.locator("[data-empty]").filter(has_text=said)).to_be_visible()
+    job = site.enqueue("fail_in_a_thread")
+    site.until(job, "failed")
+    page.goto("/machine/?name=fail_in_a_thread")
+    expect(page.locator("[data-empty]")).to_have_text(
+        "Every job that ended in this window failed or expired."
+    )
+
+
+def test_each_limit_of_a_queue_stays_on_one_line(look: Look, site: Site) -> None:
+    site.enqueue("echo", queue="limited-by-everything", when="in 3 hours")
+    limits = {"concurrency": 12, "keyConcurrency": 1, "rate": {"limit": 100, "seconds": 60}}
+    site.call("PATCH", "/api/queues/limited-by-everything", limits)
+    page = look("/queues/", viewport={"width": 1024, "height": 800})
+    row = page.locator("[data-queue=limited-by-everything]")
+    expect(row).to_contain_text("12 at a time, 100 in 1 min, 1 at a time per key")
+    said = row.get_by_text("1 at a time per key", exact=True)
+    assert said.evaluate("each => each.getClientRects().length") == 1
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.locator("table").evaluate("each => each.scrollWidth <= each.parentElement.clientWidth")

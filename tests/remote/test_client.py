@@ -73,6 +73,8 @@ async def test_options_travel_with_the_call(kairos: Told) -> None:
     job = await kairos.ask(lambda kairos: kairos.options(**options).enqueue("double", number=1))
     assert (job.run_at, job.priority, job.unique, job.queue) == (later, -1, "once", "slow")
     assert job.expires_at == later + timedelta(minutes=10)
+    again = await kairos.ask(lambda kairos: kairos.options(retry_of=job.id).enqueue("double", number=2))
+    assert again.retry_of == job.id
     delayed = await kairos.ask(lambda kairos: kairos.options(delay="90s").enqueue("double", number=1))
     # Words know whole seconds, so a delay is rounded up to one.
     assert timedelta(seconds=90) <= delayed.run_at - delayed.inserted_at < timedelta(seconds=92)

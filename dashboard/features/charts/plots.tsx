@@ -39,7 +39,8 @@ export function Plots({ scope = EVERYTHING }: { scope?: Scope }) {
       ))}
     </span>
   );
-  const ended = (label: string, states: readonly (keyof Counts)[]) => (
+  const hasFailures = !!query.data && sumOf(query.data.series, FAILURES) > 0;
+  const ended = (label: string, states: readonly (keyof Counts)[], empty: string) => (
     <Answer query={query} rows={5}>
       {({ series }) => (
         <Plot
@@ -49,6 +50,7 @@ export function Plots({ scope = EVERYTHING }: { scope?: Scope }) {
           axis={countAxis}
           format={count}
           time={time}
+          empty={empty}
           series={states.map((state) => ({
             name: state,
             color: `var(--${LOOKS[state as keyof typeof LOOKS].tone})`,
@@ -61,10 +63,24 @@ export function Plots({ scope = EVERYTHING }: { scope?: Scope }) {
   return (
     <div className="grid gap-4 md:grid-cols-2 2xl:grid-cols-4">
       <Panel title="Ended" aside={choose}>
-        <Sized>{ended("Jobs that ended, over time", OTHER_ENDS as (keyof Counts)[])}</Sized>
+        <Sized>
+          {ended(
+            "Jobs that ended, over time",
+            OTHER_ENDS as (keyof Counts)[],
+            hasFailures
+              ? "Every job that ended in this window failed or expired."
+              : "No job ended in this window.",
+          )}
+        </Sized>
       </Panel>
       <Panel title="Failed" aside={query.data && <Share series={query.data.series} />}>
-        <Sized>{ended("Jobs that failed or expired, over time", FAILURES)}</Sized>
+        <Sized>
+          {ended(
+            "Jobs that failed or expired, over time",
+            FAILURES,
+            "No job failed or expired in this window.",
+          )}
+        </Sized>
       </Panel>
       {(["wait", "run"] as const).map((what) => (
         <Panel key={what} title={what === "wait" ? "Waited before running" : "Ran for"}>
@@ -78,6 +94,7 @@ export function Plots({ scope = EVERYTHING }: { scope?: Scope }) {
                   axis={timeAxis}
                   format={(value) => (value === 0 ? "0" : span(value))}
                   time={time}
+                  empty={what === "wait" ? "No job started in this window." : "No run ended in this window."}
                   series={PERCENTILES.map(([name, dash]) => ({
                     name,
                     dash,
@@ -97,16 +114,17 @@ export function Plots({ scope = EVERYTHING }: { scope?: Scope }) {
 /** Keeps the place of a plot that is not there yet. */
 const Sized = ({ children }: { children: React.ReactNode }) => <div className="h-[196px]">{children}</div>;
 
+const sumOf = (series: readonly Counts[], states: readonly string[]) =>
+  states.reduce(
+    (all, state) => all + series.reduce((n, bucket) => n + Number(bucket[state as keyof Counts]), 0),
+    0,
+  );
+
 /** How large a part of what ended failed or expired. */
 function Share({ series }: { series: readonly Counts[] }) {
-  const sum = (states: readonly string[]) =>
-    states.reduce(
-      (all, state) => all + series.reduce((n, bucket) => n + Number(bucket[state as keyof Counts]), 0),
-      0,
-    );
-  const ended = sum(TERMINAL);
+  const ended = sumOf(series, TERMINAL);
   if (ended === 0) return null;
-  const share = (100 * sum(FAILURES)) / ended;
+  const share = (100 * sumOf(series, FAILURES)) / ended;
   return (
     <>
       {share > 0 && share < 0.1 ? "<0.1" : share.toFixed(1).replace(/\.0$/, "")}% of {count(ended)} ended

@@ -89,7 +89,7 @@ function Group({ group }: { group: ErrorGroup }) {
   const jobs = { error: group.fingerprint, state: State.failed };
   return (
     <li
-      className="tone-red grid gap-x-6 gap-y-2 p-4 text-13 lg:grid-cols-[minmax(0,1fr)_120px_150px_auto]"
+      className="tone-red grid gap-x-6 gap-y-2 p-4 text-13 lg:grid-cols-[minmax(0,1fr)_120px_130px] xl:grid-cols-[minmax(0,1fr)_120px_150px_auto]"
       data-error={group.fingerprint}
     >
       <div className="min-w-0">
@@ -101,7 +101,9 @@ function Group({ group }: { group: ErrorGroup }) {
         </p>
         <p className="mt-0.5 line-clamp-2 break-words">{visible(group.message)}</p>
         {group.frame && (
-          <code className="mt-0.5 block truncate text-12 text-muted">{visibleLine(group.frame)}</code>
+          <code className="mt-0.5 block truncate text-12 text-muted" title={visibleLine(group.frame)}>
+            {visibleLine(group.frame)}
+          </code>
         )}
       </div>
       <div className="tone">
@@ -121,7 +123,7 @@ function Group({ group }: { group: ErrorGroup }) {
         <br />
         first <Time at={group.firstAt} />
       </p>
-      <div className="flex flex-wrap items-start gap-2 lg:justify-end">
+      <div className="flex flex-wrap items-start gap-2 lg:max-xl:col-span-3 xl:justify-end">
         <Link className="button button-small" href={jobHref(group.lastJobId)}>
           Last job
         </Link>

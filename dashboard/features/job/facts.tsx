@@ -57,7 +57,7 @@ export function JobFacts({ job, history, family }: Props) {
         {job.awaits.map(visibleLine).join(" or ")}
         {job.awaitUntil && (
           <span className="text-muted">
-            , until <Time at={job.awaitUntil} />
+            , times out <Time at={job.awaitUntil} />
           </span>
         )}
       </>,

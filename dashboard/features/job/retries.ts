@@ -5,11 +5,10 @@ import { get } from "@/lib/api";
 import type { Job } from "@/lib/documents";
 import { keys } from "@/lib/query-keys";
 import { useMaybeSignedIn } from "@/lib/session";
-import { isTerminal } from "@/ui/state";
 
-/** The jobs that retry this one, oldest first; more than a few are counted. */
+/** The jobs that retry this one or run it again with changes, oldest first; more than a few are counted. */
 export function useRetries(job: Job): { ids: string[]; more: boolean } {
-  const enabled = useMaybeSignedIn() && isTerminal(job.state);
+  const enabled = useMaybeSignedIn();
   const { data } = useQuery({
     queryKey: keys.retries(job.id),
     queryFn: ({ signal }) => get("/api/jobs", { query: { retryOf: job.id, limit: 5 }, signal }),

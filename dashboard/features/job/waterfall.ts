@@ -128,8 +128,15 @@ export function sayLane(lane: Lane, awaits: readonly string[] = []): string {
       `wait${piece.open ? "ing" : "ed"} ${span(piece.to - piece.from)}${signal ? ` for ${signal}` : ""}`,
     );
   }
-  if (has("due"))
-    said.push(`${lane.attempt > 0 ? "backed off" : "not due for"} ${span(total(lane.pieces, "due"))}`);
+  if (has("due")) {
+    // How long it has been so, not how long it still is.
+    const still = lane.pieces.some((piece) => piece.kind === "due" && piece.open);
+    const [past, present] =
+      lane.attempt > 0
+        ? ["backed off", "has been backing off for"]
+        : ["was scheduled for", "has been scheduled for"];
+    said.push(`${still ? present : past} ${span(total(lane.pieces, "due"))}`);
+  }
   if (total(lane.pieces, "queued") >= 1) said.push(`queued ${span(total(lane.pieces, "queued"))}`);
   return said.join(", ");
 }

@@ -55,7 +55,11 @@ function EnqueueForm({ machines, action, like, onClose }: Props & { machines: Ma
   const [hasOptions] = useState(Object.values(more).some(Boolean));
   const [tried, setTried] = useState(false);
   const { value, wrong } = inputOf(machine.input, written);
-  const options = { ...(when.trim() ? { when: when.trim() } : {}), ...asOptions(more) };
+  const options = {
+    ...(when.trim() ? { when: when.trim() } : {}),
+    ...asOptions(more),
+    ...(like?.action === machine.name ? { retryOf: like.id } : {}),
+  };
 
   const enqueue = useMutation({
     mutationFn: () => post("/api/jobs", { body: { action: machine.name, input: value, ...options } }),
@@ -109,12 +113,14 @@ function EnqueueForm({ machines, action, like, onClose }: Props & { machines: Ma
           ))}
         </select>
       </Field>
-      <InputForm
-        schema={machine.input}
-        written={written}
-        change={setWritten}
-        wrong={{ ...(tried ? wrong : {}), ...refusals }}
-      />
+      <div data-begin={action === undefined ? undefined : ""}>
+        <InputForm
+          schema={machine.input}
+          written={written}
+          change={setWritten}
+          wrong={{ ...(tried ? wrong : {}), ...refusals }}
+        />
+      </div>
       <WhenField name="When" value={when} onChange={setWhen} optional />
       <details open={hasOptions || Object.keys(more).some((each) => refusals[each]) || undefined}>
         <summary className="w-fit text-13 text-muted">More options</summary>

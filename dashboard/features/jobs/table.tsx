@@ -41,12 +41,12 @@ export function JobTable({ rows, selection, onCursor }: Props) {
       <colgroup>
         {selection && <col className="w-10" />}
         <col className="w-30" />
-        <col className="w-24" />
+        <col className="w-24 sm:max-xl:w-20" />
         <col />
         <col className="w-[10%] sm:max-xl:hidden" />
-        <col className="w-[15%] sm:max-xl:w-[20%] sm:max-md:hidden" />
-        <col className="w-30 sm:max-xl:w-26" />
-        <col className="w-34 sm:max-xl:w-28" />
+        <col className="w-[15%] sm:max-xl:w-[15%] sm:max-md:hidden" />
+        <col className="w-30 sm:max-xl:w-28" />
+        <col className="w-34 sm:max-xl:w-30" />
       </colgroup>
       <thead>
         <tr>

@@ -22,7 +22,7 @@ const ENDS = new Set<string>(TERMINAL);
 const EDGES: Edge[] = [...grouped(TRANSITIONS, (row) => `${row.from}>${row.to}`).values()].map((rows) => ({
   from: rows[0]!.from,
   to: rows[0]!.to,
-  label: rows.map((row) => row.verb).join(" "),
+  label: rows.map((row) => row.verb).join(", "),
   quiet: ENDS.has(rows[0]!.from),
 }));
 

@@ -14,7 +14,7 @@ import { Link } from "@/ui/link";
 import { Facts, PageTitle, Panel, Up } from "@/ui/panel";
 import { Time } from "@/ui/time";
 import { QueueActions } from "./actions";
-import { sayLimits } from "./say-limits";
+import { LimitList } from "./limit-list";
 
 /** One queue: what waits in it, how fast it goes, and who serves it. */
 export function QueuePage() {
@@ -54,7 +54,7 @@ export function QueuePage() {
                               ] as const,
                           )
                         : []),
-                      ["Limits", queue ? sayLimits(queue) : "no limits"],
+                      ["Limits", <LimitList key="limits" queue={queue} />],
                       ["Paused", <Time key="paused" at={queue?.pausedAt} empty="no" />],
                       ["Last outcomes", <OutcomeStrip key="strip" scope={{ queue: name }} />],
                     ]}

@@ -12,7 +12,7 @@ import { PageTitle, Panel } from "@/ui/panel";
 import { ACTIONS, ListTable } from "@/ui/table";
 import { Time } from "@/ui/time";
 import { QueueActions } from "./actions";
-import { sayLimits } from "./say-limits";
+import { LimitList } from "./limit-list";
 
 const COUNTED = [
   State.scheduled,
@@ -64,7 +64,9 @@ export function QueuesPage() {
                   )}
                 </td>
               ))}
-              <td className="whole text-muted sm:max-md:hidden">{sayLimits(queue)}</td>
+              <td className="whole text-muted sm:max-md:hidden">
+                <LimitList queue={queue} />
+              </td>
               <td className="whole sm:max-xl:hidden">
                 <OutcomeStrip scope={{ queue: queue.name }} />
               </td>

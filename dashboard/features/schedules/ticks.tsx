@@ -18,7 +18,7 @@ export function Upcoming({ schedule }: { schedule: Schedule }) {
   const own = ownZone();
   const zone = zoneOf(schedule);
   return (
-    <Table className="" columns={["In", zone, ...(own !== zone ? [`${own} (yours)`] : [])]}>
+    <Table className="" columns={["Due", zone, ...(own !== zone ? [`${own} (yours)`] : [])]}>
       {schedule.nextTicks.map((tick) => (
         <tr key={tick}>
           <td>

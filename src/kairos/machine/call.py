@@ -22,7 +22,7 @@ from kairos.machine.field_checks import (
 )
 
 # Options that record the origin of a call; users cannot set them.
-ORIGIN = frozenset({"actor", "request_id", "trace"})
+ORIGIN = frozenset({"actor", "request_id", "trace", "retry_of"})
 
 # The largest value of the column `max_reaps`.
 MOST_ATTEMPTS = 2**31 - 1
@@ -56,10 +56,12 @@ class Options:
     tags: Sequence[str] = ()
     max_reaps: int = 5
     retry: Backoff | None = None  # replaces the machine's own error handling
-    # Who enqueued it, by which request and trace: set by the service, never by `options(...)`.
+    # Who enqueued it, by which request and trace, and the job that it runs again: set by the service, never by
+    # `options(...)`.
     actor: str | None = None
     request_id: str | None = None
     trace: str | None = None
+    retry_of: int | None = None
     delay_by: timedelta | None = field(init=False, default=None)
     ttl_by: timedelta | None = field(init=False, default=None)
     scope: tuple[Status, ...] = field(init=False, default=())

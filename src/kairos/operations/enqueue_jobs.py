@@ -121,15 +121,17 @@ def insert(batch: Sequence[Call]) -> Query:
             texts([texts(call.redact) if call.redact else None for call in batch]),
             texts([write_policy(given.retry) for given in options]),
             texts([texts(call.search) if call.search else None for call in batch]),
+            plain([given.retry_of for given in options]),
         ),
     )
 
 
 def _are_alike(batch: Sequence[Call]) -> bool:
-    """Whether all are calls of one action with the very same options, without keys and searchable arguments."""
+    """Whether all are calls of one action with the very same options, without keys, searchable arguments and
+    a job that they run again."""
     first = batch[0]
     options, action, version, queue = first.options, first.action, first.version, first.queue
-    if options.key is not None or options.unique is not None or first.search:
+    if options.key is not None or options.unique is not None or options.retry_of is not None or first.search:
         return False
     return len(batch) == 1 or all(
         call.options is options and call.action == action and call.version == version and call.queue == queue
@@ -202,6 +204,7 @@ def _new_job(call: Call, job_id: int, row: Row, given: Any, here: str | None) ->
         run_at=row["eligible_at"],
         expires_at=row["expires_at"],
         retry=options.retry,
+        retry_of=options.retry_of,
         reply_to=options.reply_to[0] if options.reply_to else None,
         unique=options.unique,
         created_by=options.actor,

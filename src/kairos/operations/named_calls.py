@@ -16,7 +16,7 @@ from kairos.machine.stored_machine import StoredMachine, read_options
 from kairos.operations.enqueue_jobs import instant
 from kairos.operations.machines import machines
 from kairos.shapes.machine import MachineRow
-from kairos.store.query import Operation
+from kairos.store.query import Operation, Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,21 @@ def calls(registry: Registry, asks: Sequence[NamedCall]) -> Operation[list[Call]
     """Return the validated calls; an error carries the position of its call in `index`.
 
     Machines whose code is loaded validate their own arguments; for others, the JSON schema that a worker registered
-    is used.
+    is used. A job that one runs again exists.
     """
     loaded = {machine.name for machine in registry}
     not_loaded = sorted({ask.action for ask in asks} - loaded)
     stored = {row.name: row for row in (yield from machines(not_loaded))} if not_loaded else {}
     unknown = [ask.action for ask in asks if ask.action not in loaded and ask.action not in stored]
     others = sorted(loaded | {row.name for row in (yield from machines())}) if unknown else []
+    again = sorted({ask.options["retry_of"] for ask in asks if "retry_of" in ask.options})
+    known = {row["id"] for row in (yield Query("find_jobs", (again,)))} if again else set()
     made = []
     for index, ask in enumerate(asks):
         try:
             _refuse_own(ask)
+            if (old := ask.options.get("retry_of")) is not None and old not in known:
+                raise BadRequest(f"There is no job {old} to run again.", field="retry_of")
             if ask.action in loaded:
                 machine = registry.latest(ask.action)
                 made.append(_call(machine, ask, registry.options(machine)))

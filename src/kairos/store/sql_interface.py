@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"schema version (\d+), checksum (\w+)")
 # The statements that it runs, with the types of their parameters and the columns that they return.
 _STATEMENTS = {
     "insert_jobs": (
-        ", ".join(["text"] * 24),
+        ", ".join(["text"] * 25),
         "id bigint, is_new boolean, eligible_at timestamptz, expires_at timestamptz, inserted_at timestamptz,"
         " state text",
     ),

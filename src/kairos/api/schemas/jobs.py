@@ -70,6 +70,9 @@ class JobWanted(Input):
     )
     tags: list[Name] | None = Field(None, max_length=100)
     retry: RetryWanted | None = Field(None, description="In place of the action's own policy or `handle`.")
+    retry_of: JobId | None = Field(
+        None, description="The job that this one runs again with changes; it may be of any state."
+    )
 
 
 class BatchWanted(Input):

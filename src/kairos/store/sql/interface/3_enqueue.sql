@@ -136,7 +136,7 @@ begin
       '{NULL}', '{NULL}', array[enqueue.tags::text]::text, array[coalesce(own ->> 'max_reaps', '5')]::text,
       array[kairos.sql_actor()]::text, '{NULL}', '{NULL}',
       array[machine.redact::text]::text, array[enqueue.retry]::text,
-      array[case when machine.search <> '{}' then machine.search::text end]::text
+      array[case when machine.search <> '{}' then machine.search::text end]::text, '{NULL}'
     ) r;
     if is_new then
       perform pg_notify('kairos', enqueue.queue);

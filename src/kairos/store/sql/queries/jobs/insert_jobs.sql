@@ -9,7 +9,7 @@ with job as materialized (
     convert_to(i.unique_name, 'UTF8') as unique_key, i.unique_scope::kairos.durable_status[], i.reply_to, i.reply_name,
     i.tags::text[], i.max_reaps, i.created_by, i.request_id, i.trace, i.redact::text[], i.retry::jsonb,
     case when i.search is not null then kairos.search_entries(i.state::jsonb, i.search::text[]) end as search,
-    null::bigint as retry_of, null::text as schedule, null::timestamptz as tick_at
+    i.retry_of, null::text as schedule, null::timestamptz as tick_at
   from (
     select
       nextval((select kairos.job_ids())) as id, u.*, u.length * interval '1 microsecond' as ttl,
@@ -19,11 +19,11 @@ with job as materialized (
       $7::text::text[], $8::text::boolean[], $9::text::timestamptz[], $10::text::bigint[], $11::text::bigint[],
       $12::text::timestamptz[], $13::text::text[], $14::text::text[], $15::text::bigint[], $16::text::text[],
       $17::text::text[], $18::text::smallint[], $19::text::text[], $20::text::text[], $21::text::text[],
-      $22::text::text[], $23::text::text[], $24::text::text[]
+      $22::text::text[], $23::text::text[], $24::text::text[], $25::text::bigint[]
     ) as u (
       fsm, fsm_version, step, state, queue, priority, partition_key, ordered,
       run_at, delay, length, expires_at, unique_name, unique_scope,
-      reply_to, reply_name, tags, max_reaps, created_by, request_id, trace, redact, retry, search
+      reply_to, reply_name, tags, max_reaps, created_by, request_id, trace, redact, retry, search, retry_of
     )
   ) i
 ),

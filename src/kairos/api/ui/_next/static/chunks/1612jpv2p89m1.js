@@ -1,1 +1,0 @@
-(globalThis.TURBOPACK||(globalThis.TURBOPACK=[])).push(["object"==typeof document?document.currentScript:void 0,28217,o=>{o.v(t=>Promise.all(["static/chunks/1flo0da247qxw.js"].map(t=>o.l(t))).then(()=>t(20405)))}]);
