@@ -163,6 +163,34 @@ async def test_a_request_that_runs_is_not_dropped_for_another(serve: Any) -> Non
             assert b" 503 " in await answer_of(reader)
 
 
+async def test_pipelined_requests_are_parsed_as_they_are_answered(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of other connections have their turn in between. No deadline ends headers whose rest was read already."""
+    waiting: list[int] = []
+    in_time: list[bool] = []
+    parsed = HttpProtocol.on_headers_complete
+    received = HttpProtocol.data_received
+
+    def on_headers_complete(self: HttpProtocol) -> None:
+        parsed(self)
+        waiting.append(len(self.pipeline))
+
+    def data_received(self: HttpProtocol, data: bytes) -> None:
+        received(self, data)
+        in_time.append(self._deadline is None or not self.flow.read_paused)
+
+    monkeypatch.setattr(HttpProtocol, "data_received", data_received)
+    monkeypatch.setattr(HttpProtocol, "on_headers_complete", on_headers_complete)
+    count = 10_000  # more than one read takes
+    async with serve(rate=100_000, burst=100_000) as served, line(served.port, HEALTH * count) as (reader, _):
+        for _ in range(count):
+            assert b" 200 " in await answer_of(reader)
+    assert len(waiting) == count
+    assert max(waiting) <= 2048 // len(HEALTH)
+    assert all(in_time)
+
+
 @pytest.mark.parametrize("sent", [VERSION, VERSION * 3], ids=["one", "pipelined"])
 async def test_a_client_that_closed_its_side_gets_its_answers(serve: Any, sent: bytes) -> None:
     async with serve(open=True) as served, line(served.port, sent) as (reader, writer):

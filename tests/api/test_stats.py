@@ -12,10 +12,13 @@ import pytest
 from tests.api.service_process import Served
 from tests.engine_statements import Rig, done, stop
 
-from kairos import Kairos
+from kairos import Kairos, operations
 from kairos.api import stats_cache
 from kairos.api.schemas.stats import SeriesAnswer, StatsAnswer
 from kairos.errors import DatabaseUnavailable
+from kairos.operations.stats import Slot
+from kairos.stats_serializers import MOST_NAMES
+from kairos.stats_serializers import stats as stats_document
 from kairos.store.query import Query
 
 
@@ -58,6 +61,33 @@ async def test_the_stats_are_fresh_where_no_worker_counts(app: Kairos, http: htt
         ("later", 0, 1),
     ]
     StatsAnswer.model_validate_json(answer.content)
+
+
+async def test_stats_name_the_busiest_queues_and_say_how_many_they_leave_out(
+    app: Kairos, http: httpx2.AsyncClient
+) -> None:
+    @app.job
+    async def act() -> None: ...
+
+    names = [f"q{n:04}" for n in range(MOST_NAMES + 3)]
+    calls = [act.options(queue=name).call() for name in names]
+    await app.enqueue_many([*calls, *(act.options(queue=name).call() for name in names[3:])])
+    answer = await http.get("/api/stats")
+    stats = answer.json()["stats"]
+    assert [queue["name"] for queue in stats["queues"]] == names[3:]
+    assert (stats["queuesOmitted"], stats["actionsOmitted"]) == (3, 0)
+    assert stats["states"]["pending"] == 2 * len(names) - 3  # those that are left out are counted
+    StatsAnswer.model_validate_json(answer.content)
+
+
+async def test_stats_say_how_many_actions_they_leave_out(app: Kairos) -> None:
+    async with app:
+        found = await app.run(operations.stats())
+    at = found.now
+    found.actions = [Slot(at, f"act{n}") for n in range(MOST_NAMES + 2)]
+    document = stats_document(found)
+    assert [each["action"] for each in document["actions"]] == [f"act{n}" for n in range(MOST_NAMES)]
+    assert document["actionsOmitted"] == 2
 
 
 async def test_what_is_due_next_is_told_by_schedule(app: Kairos, http: httpx2.AsyncClient) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import quote, quote_plus
 
 import pytest
-import structlog.testing
+from tests.captured_logs import capture_logs
 from tests.worker.world import ended, working
 
-from kairos import Kairos
+from kairos import Kairos, Stop
 from kairos.machine.secrets import replace_secrets, secrets_of
 from kairos.machine.step_log import trace_of
 
@@ -26,7 +26,7 @@ async def test_an_error_that_quotes_a_redacted_value_is_kept_without_it(app: Kai
     async def pay(token: str, card: dict[str, Any]) -> None:
         raise ValueError(f"{token} was refused for {card['number']}")
 
-    with structlog.testing.capture_logs() as said:
+    with capture_logs() as said:
         async with working(app):
             job = await pay.enqueue(token=SECRET, card={"number": 4111_1111, "owner": "Ann"})
             job = await ended(app, job.id)
@@ -36,12 +36,45 @@ async def test_an_error_that_quotes_a_redacted_value_is_kept_without_it(app: Kai
     assert any("was refused" in text for text in kept[2:])
 
 
+async def test_the_reason_of_a_step_that_stops_its_job_is_kept_without_it(app: Kairos) -> None:
+    @app.job(redact=["token"])
+    async def pay(token: str) -> Any:
+        return Stop(f"{token} was refused")
+
+    await nothing_kept(app, pay, token=SECRET)
+
+
+async def test_an_argument_that_a_job_no_longer_takes_is_refused_without_it(app: Kairos) -> None:
+    """The error of the worker's declaration quotes what it refuses."""
+
+    @app.job(redact=["token"])
+    async def pay(token: str) -> None: ...
+
+    async with Kairos(app.database_url) as newer:
+
+        @newer.job(name=pay.name, redact=["token"])
+        async def charge(token: int) -> None: ...
+
+        await nothing_kept(app, pay, newer, token=SECRET)
+
+
+async def nothing_kept(app: Kairos, action: Any, runs: Kairos | None = None, /, **arguments: Any) -> None:
+    """The job fails with an error, and neither it nor any log has the secret."""
+    with capture_logs() as said:
+        async with app, working(runs or app):
+            job = await ended(app, (await action.enqueue(**arguments)).id)
+            assert job.state == "failed" and job.error is not None
+            kept = [job.error, *map(repr, await app.history(job.id)), *map(repr, await app.logs(job.id))]
+    assert any(line["event"] == "step failed" for line in said)
+    assert not [text for text in (*kept, *map(repr, said)) if SECRET in text]
+
+
 async def test_a_key_of_several_lines_is_hidden_where_an_error_quotes_it(app: Kairos) -> None:
     @app.job(redact=["token"])
     async def sign(token: str) -> None:
         raise ValueError(f"no key: {token!r}")
 
-    with structlog.testing.capture_logs() as said:
+    with capture_logs() as said:
         async with working(app):
             job = await ended(app, (await sign.enqueue(token=PEM)).id)
     assert job.error == "ValueError: no key: '[redacted]'"

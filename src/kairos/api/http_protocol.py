@@ -9,6 +9,7 @@ from http import HTTPStatus
 from secrets import token_hex
 from typing import Any, ClassVar
 
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kairos import serializers
@@ -23,10 +24,24 @@ CLIENT_DONE = "kairos.client_done"
 _LARGEST_HEADERS = 64 * 1024
 # Each chunk of a body costs some microseconds, however small it is: a body in chunks of one byte took seconds.
 _MOST_CHUNKS = 20_000
+# Bytes that are parsed at once. The requests in them wait behind the one that is being answered, and the bytes after
+# them are parsed when all are answered: parsing a read of 256 KB of pipelined requests would stop the event loop for
+# long, and again after each response.
+_PIECE = 2048
 # Seconds in which a connection beyond the limits must send its health check.
 _SPARE_TIMEOUT = 2.0
 # A client that reads fewer bytes of a response than this within `client_timeout` is cut off.
 _LEAST_READ = 16 * 1024
+
+
+class _HeldFlow(FlowControl):
+    """Flow control that does not resume reading while `held`: bytes that were read before are not parsed yet."""
+
+    held = False
+
+    def resume_reading(self) -> None:
+        if not self.held:
+            super().resume_reading()
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -36,7 +51,8 @@ class HttpProtocol(HttpToolsProtocol):
     a connection may stay without a request. Only complete headers end the idle time: stray bytes do not.
 
     Headers and trailers have a largest size, and trailers are dropped. A client that closes its side after a whole
-    request still gets its response.
+    request still gets its response. Pipelined requests are parsed as they are answered, so that the requests of other
+    connections have their turn in between.
     """
 
     client_timeout: ClassVar[float] = 20.0
@@ -49,6 +65,8 @@ class HttpProtocol(HttpToolsProtocol):
         # After the size of a chunk and before its content: the last chunk has none, and its trailers follow.
         self._in_trailers = False
         self._in_message = False
+        self._message = 0  # the number of the message that is being received, or was received last
+        self._unparsed, self._parsed = b"", 0  # what was read, and up to where it was parsed
         self._chunks = 0
         self._unanswered = 0  # whole requests without a whole response
         self._client_done = asyncio.Event()
@@ -66,6 +84,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._line = transport
         super().connection_made(LingeringTransport(transport, self._sends_more, self.client_timeout))  # type: ignore[arg-type]
+        self._flow = self.flow = _HeldFlow(self.transport)
         self._is_spare = not self.limits.admit(self, self.client[0] if self.client else "")
         self._await_headers(
             min(self.client_timeout, _SPARE_TIMEOUT) if self._is_spare else self.client_timeout
@@ -80,6 +99,8 @@ class HttpProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
         # Both refer back to this protocol: the last request would stay in memory until the garbage collector runs.
         self.scope = self.cycle = None  # type: ignore[assignment]
+        self.pipeline.clear()
+        self._drop_unparsed()
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Return whether the connection stays open for the responses to whole requests.
@@ -102,8 +123,31 @@ class HttpProtocol(HttpToolsProtocol):
         self._cut()
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
-            return
+        self._unparsed = self._unparsed[self._parsed :] + data
+        self._parsed = 0
+        self._parse()
+
+    def _parse(self) -> None:
+        """Parse what was read, up to the first request that waits behind another."""
+        while self._parsed < len(self._unparsed) and not self.pipeline and not self.transport.is_closing():
+            begin, self._parsed = self._parsed, self._parsed + _PIECE
+            self._parse_piece(self._unparsed[begin : self._parsed])
+        if self._parsed >= len(self._unparsed) or self.transport.is_closing():
+            self._drop_unparsed()
+            if self._flow.held:
+                self._flow.held = False
+                self._flow.resume_reading()
+                if self._in_headers and self._in_message:
+                    self._await_headers(self.client_timeout)
+        else:
+            self._flow.pause_reading()
+            self._flow.held = True
+            self._stop_waiting()  # it is not the client that keeps us waiting for the rest of its headers
+
+    def _drop_unparsed(self) -> None:
+        self._unparsed, self._parsed = b"", 0
+
+    def _parse_piece(self, data: bytes) -> None:
         # Set to 0 where headers or trailers begin. The bytes that came together with that place are not counted: the
         # parser does not say at which of them it is.
         self._read += len(data)
@@ -119,7 +163,8 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope["extensions"] = self._extensions()
+        self._message += 1
+        self.scope["extensions"] = self._extensions(self._message)
         self._in_headers = self._in_message = True
         self._chunks = 0
         if self.cycle is not None:
@@ -169,6 +214,8 @@ class HttpProtocol(HttpToolsProtocol):
             self.limits.set_idle(self)
         if is_open and self.cycle.response_complete:
             self._await_headers(self.idle)
+        if self._unparsed and not self.pipeline:
+            self.loop.call_soon(self._parse)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -182,8 +229,15 @@ class HttpProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         self._refuse(HTTPStatus.BAD_REQUEST, "REFUSED", "The request is not valid HTTP.")
 
-    def _extensions(self) -> dict[str, Any]:
-        return {CUT: self._cut, SENDS_MORE: self._sends_more, CLIENT_DONE: self._client_done}
+    def _unsupported_upgrade_warning(self) -> None:
+        super()._unsupported_upgrade_warning()
+        self._drop_unparsed()  # it is of the other protocol
+
+    def _extensions(self, message: int) -> dict[str, Any]:
+        def sends_more() -> bool:
+            return self._sends_more() and (self._is_refused or self._message == message)
+
+        return {CUT: self._cut, SENDS_MORE: sends_more, CLIENT_DONE: self._client_done}
 
     def _sends_more(self) -> bool:
         """Whether the client may still send bytes of a request that will not be read."""

@@ -65,7 +65,11 @@ def log_ended(sessions: Sequence[Row]) -> None:
 def describe(blockers: Sequence[Row]) -> str:
     """Describe the sessions: pid, application, state, and since when they are in it."""
     return " and ".join(
-        f"pid {row['pid']} ({row['application_name'] or row['usename']}, {row['state']} since "
-        f"{row['state_change']:%Y-%m-%d %H:%M:%S}Z)"
+        f"pid {row['pid']} ({row['application_name'] or row['usename']}, {row['state']}{_since(row)})"
         for row in blockers
     )
+
+
+def _since(session: Row) -> str:
+    """Postgres hides this of another role's session, unless ours may read all statistics."""
+    return f" since {session['state_change']:%Y-%m-%d %H:%M:%S}Z" if session["state_change"] else ""

@@ -205,8 +205,8 @@ class Executor:
         """Run one step of a claim and return its settlement; None if its lease was lost meanwhile."""
         machine = self._registry.find(claim.action, claim.version)
         settlement = await self._execute(claim, machine, lane)
-        if settlement is not None and settlement.error is not None and machine is not None:
-            settlement.error = replace_secrets(settlement.error, secrets_of(claim.state, machine.redact))
+        if settlement is not None and machine is not None:
+            settlement.error = _hide_secrets(settlement.error, claim, machine)
         return settlement
 
     async def _execute(
@@ -223,7 +223,7 @@ class Executor:
                 return waits
         step = machine.steps.get(claim.step)
         if step is None:
-            return self._fail(claim, UnknownStep(f"{machine.name!r} has no step {claim.step!r}."))
+            return self._fail(claim, machine, UnknownStep(f"{machine.name!r} has no step {claim.step!r}."))
         if claim.signalled and claim.steps_ahead == 0:
             failed = await self._load_or_settle(claim)
             if failed is not None or not self._leases.holds(claim):
@@ -234,7 +234,7 @@ class Executor:
             if unknown := machine.unknown_arguments(claim.state):
                 log.error("unknown argument", **describe(claim), arguments=unknown)
                 return release(claim, self.unknown.add_arguments(claim, unknown, machine.arguments))
-            return self._fail(claim, error)
+            return self._fail(claim, machine, error)
         ctx: Context[Any] = Context(
             id=claim.id,
             action=claim.action,
@@ -361,11 +361,17 @@ class Executor:
         self._failures.succeeded(claim)
         settlement = settle(claim, machine, returned, ctx=ctx)
         if settlement.status is Status.FAILED:
-            log.warning("step failed", **describe(claim), error=settlement.error)
-            write_log(ctx, "error", cut(settlement.error or "stopped"))
+            reason = _hide_secrets(settlement.error, claim, machine)
+            log.warning("step failed", **describe(claim), error=reason)
+            write_log(ctx, "error", cut(reason or "stopped"))
         return settlement
 
-    def _fail(self, claim: Claim, error: Exception) -> Settlement:
+    def _fail(self, claim: Claim, machine: Machine, error: Exception) -> Settlement:
         """Return the failure of a job whose step cannot begin."""
-        log.warning("step failed", **describe(claim), error=error_text(error))
+        log.warning("step failed", **describe(claim), error=_hide_secrets(error_text(error), claim, machine))
         return failure(claim, error)
+
+
+def _hide_secrets(text: str | None, claim: Claim, machine: Machine) -> str | None:
+    """Return the text without the values of the job's redacted fields."""
+    return None if text is None else replace_secrets(text, secrets_of(claim.state, machine.redact))

@@ -7,18 +7,25 @@ import time
 from collections.abc import Callable, Collection
 
 from kairos.store.async_store import AsyncStore
+from kairos.store.driver_errors import LOCKED
 from kairos.store.query import Query
 from kairos.worker.claim import Claim, read_claims
 from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.keyed_picks import KeyedPicks
 from kairos.worker.known_actions import KnownActions
 
+# How long a pick waits for a lock, and how many seconds the queue is then left alone: a session that locks the table of
+# queues must not keep the picker from queues without a limit.
+_LOCK_WAIT = "100ms"
+_LOCKED_PAUSE = 0.5
+
 
 class LimitedPicks:
     """Pick from limited queues, and remember the queues that are at their limit.
 
     `pick_query(queue, n)` builds the statement that picks at most `n` jobs, `note_met` is called with the number of
-    rows that it returned, and `held_of(queue)` returns how many jobs of the queue this worker holds.
+    rows that it returned, `note_locked` when a lock was not got in time, and `held_of(queue)` returns how many jobs of
+    the queue this worker holds.
     """
 
     def __init__(
@@ -29,6 +36,7 @@ class LimitedPicks:
         frozen: FrozenSessions,
         pick_query: Callable[[str, int], Query],
         note_met: Callable[[int], None],
+        note_locked: Callable[[], None],
         held_of: Callable[[str], int],
         poll: float,
     ) -> None:
@@ -38,6 +46,7 @@ class LimitedPicks:
         self._frozen = frozen
         self._pick_query = pick_query
         self._note_met = note_met
+        self._note_locked = note_locked
         self._held_of = held_of
         self._poll = poll
         # Queues at their limit: (until, held). Not asked before `until` while this worker holds `held` of their jobs.
@@ -63,7 +72,16 @@ class LimitedPicks:
 
     async def pick(self, queue: str, room: int) -> tuple[list[Claim], int]:
         """Claim jobs under the lock of the queue; return them, and `room` if there may be more, else 0."""
+        try:
+            return await self._pick(queue, room)
+        except LOCKED:
+            self._note_locked()
+            self._at_limit[queue] = time.monotonic() + _LOCKED_PAUSE, 0
+            return [], 0
+
+    async def _pick(self, queue: str, room: int) -> tuple[list[Claim], int]:
         async with self._store.transaction() as connection:
+            await self._store.on(connection, Query("limit_lock_wait", (_LOCK_WAIT,)))
             if not await self._store.on(connection, Query("lock_queue", (queue,))):
                 self._frozen.met_lock()
                 return [], 0
@@ -81,6 +99,6 @@ class LimitedPicks:
             claims = list(read_claims(queue, rows))
             if len(claims) < len(rows) and (candidates := self._known.candidates(queue, rows)):
                 claims += await self._keyed.pick_on(connection, queue, candidates)
-            if claims:
+            if claims and admission[0]["rated"]:
                 await self._store.on(connection, Query("charge_queue_rate", (queue, len(claims))))
             return claims, room if len(rows) >= admitted else 0

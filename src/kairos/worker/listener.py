@@ -77,7 +77,9 @@ class Listener(Loop):
                 self._connection.terminate()  # its server does not answer
 
     def _on_closed(self, connection: Any) -> None:
-        if connection is self._connection and not self._ticking:  # a tick finds out by itself, and backs off
+        if (
+            connection is self._connection and self.seconds_in_tick == 0
+        ):  # a tick finds out by itself, and backs off
             self.wake()
 
     def _on_queue_notified(self, _connection: Any, _pid: int, _channel: str, queue: str) -> None:

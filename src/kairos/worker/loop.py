@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from abc import ABC, abstractmethod
 
 from kairos.logger import Logger
@@ -26,13 +27,28 @@ class Loop(ABC):
     def __init__(self) -> None:
         self._wake = asyncio.Event()
         self._failures = 0
-        self._ticking = False
+        self._tick_began: float | None = None
+        self._met_lock = False
         self.outage = Outage()  # replaced by the one that all loops of a worker share
 
     @property
     def failures(self) -> int:
         """How many ticks in a row have failed."""
         return self._failures
+
+    @property
+    def seconds_in_tick(self) -> float:
+        """How long the running tick has taken until now; 0 between ticks."""
+        return 0.0 if self._tick_began is None else time.monotonic() - self._tick_began
+
+    def note_locked(self) -> None:
+        """Note that a lock was not got in time: `LockWatch` then names the session that holds it."""
+        self._met_lock = True
+
+    def take_locked(self) -> bool:
+        """Return whether `note_locked` was called since the last call."""
+        met, self._met_lock = self._met_lock, False
+        return met
 
     @abstractmethod
     async def tick(self) -> float:
@@ -58,11 +74,11 @@ class Loop(ABC):
 
     async def at_rest(self) -> None:
         """Wait until the running tick has ended."""
-        while self._ticking:
+        while self._tick_began is not None:
             await asyncio.sleep(0.005)
 
     async def _guarded_tick(self) -> float:
-        self._ticking = True
+        self._tick_began = time.monotonic()
         try:
             wait = await self.tick()
         except PASSING as error:
@@ -81,7 +97,7 @@ class Loop(ABC):
                 self._failures = 0
                 self.outage.recovered(self.name)
         finally:
-            self._ticking = False
+            self._tick_began = None
         return wait
 
     def failed(self, error: BaseException) -> None:  # noqa: B027 (most loops have nothing to add)

@@ -96,6 +96,7 @@ class Picker(Loop):
             self._frozen,
             self._admitted_query,
             self._note_met,
+            self.note_locked,
             leases.held_of,
             poll,
         )

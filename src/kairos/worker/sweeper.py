@@ -126,6 +126,9 @@ class Sweeper(Loop):
 
     async def _fire(self) -> bool:
         full = await self._ticker.fire()
+        if self._ticker.is_blocked:
+            self.note_locked()
+            self._next_poll = min(self._next_poll, _LOCKED_AFTER)
         self._freed()
         return full
 

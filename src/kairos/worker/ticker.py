@@ -23,9 +23,9 @@ from kairos.schedule.plan.stored import VERSION
 from kairos.schedule.tick_policy import Decision, TickPolicy, decide
 from kairos.store.array_literals import instants, microseconds, plain, texts
 from kairos.store.async_store import AsyncStore, Connection
-from kairos.store.driver_errors import PASSING, REFUSED
+from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
 from kairos.store.query import Notify, Query, Row
-from kairos.worker.commit import open_keys
+from kairos.worker.commit import LOCK_WAIT, open_keys
 
 log = Logger("kairos.worker")
 
@@ -37,6 +37,10 @@ MAX_TICKS = 1000
 MAX_SECONDS = 0.25
 # Seconds after which a schedule whose ticks Postgres refused is tried again.
 LEFT_ALONE = 60.0
+# Seconds after which a schedule is tried again whose ticks needed what another session has locked, and how many such
+# schedules are met in a row before the others have to wait too: each costs LOCK_WAIT.
+LOCKED_PAUSE = 0.4
+_MOST_LOCKED = 4
 # find_schedule_problems.sql knows this text.
 UNREADABLE = "its sentence cannot be read"
 _LONGEST_REASON = 500
@@ -70,8 +74,9 @@ class Ticker:
         self._calendars = store.settings.holidays
         self._planned = False
         self._locked: list[str] = []
-        # Schedules whose ticks Postgres refused, and until when they are left alone.
+        # Schedules whose ticks Postgres refused or another session blocks, and until when they are left alone.
         self._refused: dict[str, float] = {}
+        self.is_blocked = False
 
         @lru_cache(maxsize=20_000)
         def read_plan(document: str) -> Plan:
@@ -80,24 +85,41 @@ class Ticker:
         self._read_plan = read_plan
 
     async def fire(self) -> bool:
-        """Decide on the due ticks, up to a batch; return whether there may be more."""
+        """Decide on the due ticks, up to a batch; return whether there may be more.
+
+        `is_blocked` then says whether a lock of another session kept some from being fired.
+        """
+        self.is_blocked = False
         if not self._planned:
             await self._store_missing_plans()
             self._planned = True
         self._refused = {name: until for name, until in self._refused.items() if time.monotonic() < until}
         try:
             return await self._fire(BATCH)
+        except LOCKED:
+            self.is_blocked = True
+            if not self._locked:
+                return False  # the table itself
+            return await self._fire_singly()
         except PASSING:
             raise
         except REFUSED:
             return await self._fire_singly()
 
     async def _fire_singly(self) -> bool:
-        """Fire one schedule at a time: what Postgres refuses then is the error of that one, and the others go on."""
+        """Fire one schedule at a time: what is refused or locked then concerns that one, and the others go on."""
+        locked = 0
         for _ in range(BATCH):
             try:
                 if not await self._fire(1):
                     return False
+            except LOCKED as error:
+                if not self._locked or locked == _MOST_LOCKED:
+                    return False
+                locked += 1
+                (name,) = self._locked
+                self._refused[name] = time.monotonic() + LOCKED_PAUSE
+                log.debug("the ticks of a schedule wait for a lock", schedule=name, error=str(error))
             except PASSING:
                 raise
             except REFUSED as error:
@@ -109,6 +131,7 @@ class Ticker:
     async def _fire(self, most: int) -> bool:
         self._locked = []
         async with self._store.transaction() as connection:
+            await self._store.on(connection, Query("limit_lock_wait", (LOCK_WAIT,)))
             rows = await self._store.on(
                 connection, Query("lock_due_schedules", (most, VERSION, list(self._refused)))
             )

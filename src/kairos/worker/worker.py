@@ -32,6 +32,7 @@ from kairos.worker.keeper_process import KeeperProcess
 from kairos.worker.lease_watch import LeaseWatch
 from kairos.worker.leases import Leases
 from kairos.worker.listener import Listener
+from kairos.worker.lock_watch import LockWatch
 from kairos.worker.log_writer import LogWriter
 from kairos.worker.loop import Loop
 from kairos.worker.pick_room import MAX_BATCH
@@ -177,6 +178,7 @@ class Worker:
             StatsCounter(app_store),
             self.picker,
         ]
+        loops.append(LockWatch(store, tuple(loops)))
         outage = self._keeper.outage
         for loop in loops:
             loop.outage = outage

@@ -52,7 +52,12 @@ class NextTick(Output):
 
 
 class Stats(Output):
-    """`behind`: the time of the oldest event not counted yet, or null. `atLeast`: states that may have more jobs."""
+    """`behind`: the time of the oldest event not counted yet, or null. `atLeast`: states that may have more jobs.
+
+    At most 500 actions, those with the most ended jobs, and 500 queues, those with the most live jobs: `actionsOmitted`
+    and `queuesOmitted` are how many others there are. All are counted in `states` and `window`; `GET /api/queues` lists
+    every queue.
+    """
 
     at: datetime
     behind: datetime | None
@@ -60,7 +65,9 @@ class Stats(Output):
     at_least: list[str]
     window: Window
     actions: list[ActionCounts]
+    actions_omitted: int
     queues: list[QueueCounts]
+    queues_omitted: int
     next: list[NextTick]
     workers: int
     alarms: int
