@@ -14,7 +14,7 @@ from tests.captured_logs import capture_logs
 from tests.worker.world import ended, fetch, reaches, until, working
 
 from kairos import Kairos
-from kairos.worker.blockers import describe
+from kairos.worker.blocking_sessions import describe
 
 WAITS = "a lock of another session keeps this worker waiting"
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
-from kairos.worker.blockers import describe
+from kairos.worker.blocking_sessions import describe
 from kairos.worker.loop import Loop
 
 log = Logger("kairos.worker")
