@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import asyncpg
+import psycopg
 import pytest
+from psycopg.adapt import Loader
+from psycopg.rows import dict_row
 from tests.worker.world import ended, fetch, until, verbs
 
 from kairos import Context, Kairos
-from kairos.store import step_connections
+from kairos.store import step_connections, sync_step_connections
 
-Use = Callable[[Any], Awaitable[Any]]
+Use = Callable[[Any], Any]
 # What a step may leave: how it leaves it, and what the next one asks to see that it is gone.
 LEFT: dict[str, tuple[str, str, Any]] = {
     "a setting": ("set timezone = 'Asia/Tokyo'", "select current_setting('timezone') <> 'Asia/Tokyo'", True),
@@ -42,8 +46,8 @@ LEFT: dict[str, tuple[str, str, Any]] = {
 }
 
 
-@pytest.fixture
-async def uses(app: Kairos) -> Any:
+@pytest.fixture(params=["async", "def"])
+async def uses(app: Kairos, request: pytest.FixtureRequest) -> Any:
     """Run a function on the connection of a step; its answer, and the process of Postgres that served it."""
     using: list[Use] = []
 
@@ -51,23 +55,37 @@ async def uses(app: Kairos) -> Any:
     async def use(ctx: Context) -> list[Any]:
         async with ctx.transaction() as connection:
             process = await connection.fetchval("select pg_backend_pid()")
-            return [process, await using[-1](connection)]
+            answer = using[-1](connection)
+            return [process, (await answer) if inspect.isawaitable(answer) else answer]
 
+    @app.job
+    def use_in_thread(ctx: Context) -> list[Any]:
+        with ctx.transaction() as connection:
+            return [connection.info.backend_pid, using[-1](connection)]
+
+    action = use if request.param == "async" else use_in_thread
     async with app, app.worker(poll=0.1):
 
         async def run(function: Use) -> Any:
             using.append(function)
-            return await ended(app, (await use.enqueue()).id)
+            return await ended(app, (await action.enqueue()).id)
 
+        run.is_async = request.param == "async"
         yield run
 
 
-async def nothing(connection: Any) -> None: ...
+def nothing(connection: Any) -> None: ...
 
 
 def ask(sql: str) -> Use:
-    async def asked(connection: Any) -> Any:
-        return await connection.fetchval(sql)
+    """Return what asks the connection of either driver for one value."""
+
+    def asked(connection: Any) -> Any:
+        if not isinstance(connection, psycopg.Connection):
+            return connection.fetchval(sql)
+        cursor = connection.execute(sql)
+        row = cursor.fetchone() if cursor.description else None
+        return row[0] if row else None
 
     return asked
 
@@ -97,12 +115,39 @@ async def test_a_codec_that_a_step_sets_is_not_there_for_the_next(uses):
         )
         return await connection.fetchval("select '1'::jsonb")
 
-    assert (await uses(decode)).output[1] == "decoded 1"
-    assert (await uses(ask("select '1'::jsonb"))).output[1] == "1"
+    def load(connection: Any) -> Any:
+        connection.adapters.register_loader("jsonb", Decoding)
+        return connection.execute("select '1'::jsonb").fetchone()[0]
+
+    set_by_step = await uses(decode if uses.is_async else load)
+    assert set_by_step.output[1] == "decoded 1", set_by_step.error
+    assert (await uses(ask("select '1'::jsonb"))).output[1] in ("1", 1)
 
 
-async def test_a_connection_whose_step_failed_is_not_used_again(uses, app):
-    async def fail(connection: Any) -> None:
+class Decoding(Loader):
+    def load(self, data: Any) -> str:
+        return f"decoded {bytes(data).decode()}"
+
+
+async def test_how_a_step_wants_its_rows_is_not_how_the_next_gets_them(uses):
+    if uses.is_async:
+        pytest.skip("asyncpg has rows of one kind")
+
+    def change(connection: Any) -> None:
+        connection.row_factory = dict_row
+        connection.prepare_threshold = 0
+
+    (first, _) = (await uses(change)).output
+    assert (
+        await uses(lambda connection: type(connection.execute("select 1").fetchone()).__name__)
+    ).output == [
+        first,
+        "tuple",
+    ]
+
+
+async def test_a_connection_whose_step_failed_is_not_used_again(uses):
+    def fail(connection: Any) -> None:
         raise RuntimeError("no")
 
     (first, _) = (await uses(nothing)).output
@@ -111,32 +156,75 @@ async def test_a_connection_whose_step_failed_is_not_used_again(uses, app):
 
 
 async def test_a_connection_that_is_kept_after_its_step_serves_nobody(uses, app):
-    kept: list[Any] = []
+    await fetch(app, "create table things (n int)")
+    insert = "insert into things values (1)"
+    kept: list[Callable[[], Any]] = []
 
     async def keep(connection: Any) -> None:
-        kept.append((connection, await connection.prepare("select 1")))
+        prepared = await connection.prepare(insert)
+        kept.extend([lambda: connection.execute(insert), lambda: prepared.fetch(), connection.close])
+
+    def keep_in_thread(connection: Any) -> None:
+        cursor, of_server = connection.cursor(), connection.cursor("of_server")
+        of_server.execute("select generate_series(1, 3)")
+        kept.extend([lambda: connection.execute(insert), lambda: cursor.execute(insert)])
+        kept.extend([of_server.fetchone, connection.rollback])
 
     async def misuse(connection: Any) -> None:
-        for late in kept[0]:
+        for late in kept:
             with pytest.raises(asyncpg.InterfaceError):
-                await late.fetchval(*(["select 1"] if late is kept[0][0] else []))
+                await late()
 
-    (first, _) = (await uses(keep)).output
-    assert (await uses(misuse)).output == [first, None]
+    def misuse_in_thread(connection: Any) -> None:
+        for late in kept:
+            with pytest.raises(psycopg.OperationalError):
+                late()
+
+    (first, _) = (await uses(keep if uses.is_async else keep_in_thread)).output
+    job = await uses(misuse if uses.is_async else misuse_in_thread)
+    assert job.output == [first, None], job.error
+    assert await fetch(app, "select from things") == []
 
 
-async def test_a_table_that_was_changed_since_hands_the_job_back(uses, app):
+async def test_a_connection_that_was_lost_since_its_step_is_nobodys_fault(uses, app):
+    (first, _) = (await uses(nothing)).output
+    await fetch(app, "select pg_terminate_backend($1, 5000)", first)
+    job = await uses(nothing)
+    assert job.state == "success" and job.output[0] != first
+    assert await verbs(app, job.id) == ["done"]
+
+
+async def test_a_table_that_was_changed_since_is_no_failure(uses, app):
+    """The driver still knows it as it was: the job is handed back, and gets another connection."""
     await fetch(app, "create table things (n int)")
-    look = ask("select * from things")
-    await uses(look)
+    await uses(ask("select * from things"))
     await fetch(app, "alter table things add column m int")
-    job = await uses(look)
+    job = await uses(ask("select * from things"))
     assert (job.state, job.attempt) == ("success", 0)
-    assert await verbs(app, job.id) == ["release", "done"]
+    assert await verbs(app, job.id) == (["release", "done"] if uses.is_async else ["done"])
+
+
+async def test_connections_without_use_are_closed(uses, app, monkeypatch):
+    for module in (step_connections, sync_step_connections):
+        monkeypatch.setattr(module, "UNUSED", 0.1)
+    await uses(nothing)
+
+    async def closed() -> bool:
+        return await sessions(app) == 0
+
+    await until(closed)
+
+
+async def sessions(app: Kairos) -> int:
+    rows = await fetch(
+        app,
+        "select from pg_stat_activity where application_name like 'kairos step%' and datname = current_database()",
+    )
+    return len(rows)
 
 
 async def test_steps_that_find_no_connection_left_open_their_own(app, monkeypatch):
-    monkeypatch.setattr(step_connections, "_MOST", 1)
+    monkeypatch.setattr(step_connections, "MOST", 1)
     inside = 0
 
     @app.job
@@ -154,11 +242,6 @@ async def test_steps_that_find_no_connection_left_open_their_own(app, monkeypatc
         assert len({(await ended(app, job.id)).output for job in jobs}) == 3
 
         async def few() -> bool:
-            rows = await fetch(
-                app,
-                "select from pg_stat_activity where application_name like 'kairos step%'"
-                " and datname = current_database()",
-            )
-            return len(rows) <= 1
+            return await sessions(app) <= 1
 
         await until(few)

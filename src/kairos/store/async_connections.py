@@ -21,6 +21,8 @@ from kairos.store.driver_errors import UNAVAILABLE, UNREACHABLE, first_cause, un
 from kairos.store.first_answer import first_answer
 from kairos.store.hosts import Hosts
 from kairos.store.step_connections import StepConnection, StepConnections, drop, is_lost
+from kairos.store.sync_step_connections import SyncStepConnections
+from kairos.store.sync_store import SyncStore
 
 Connection: TypeAlias = asyncpg.Connection
 
@@ -59,6 +61,7 @@ class AsyncConnections:
         self._waiting = 0
         # Behind a pooler there is no session that could be made like new.
         self.of_steps = StepConnections(self._connect_for_step, reuse=settings.prepare)
+        self.of_sync_steps = SyncStepConnections(SyncStore(url, settings))
 
     @property
     def open_connections(self) -> int:
@@ -99,6 +102,7 @@ class AsyncConnections:
         """Close every connection; drop those whose server does not answer."""
         unsynced, self._unsynced = self._unsynced, None
         self.of_steps.close()
+        self.of_sync_steps.close()
         await self._release_spare()
         pool, self._pool = self._pool, None
         for each in (unsynced, pool):
@@ -113,6 +117,7 @@ class AsyncConnections:
     def terminate(self) -> None:
         """Drop every connection at once."""
         self.of_steps.close()
+        self.of_sync_steps.close()
         unsynced, self._unsynced = self._unsynced, None
         pool, self._pool = self._pool, None
         for each in (unsynced, pool):
@@ -226,6 +231,7 @@ class AsyncConnections:
     async def _expire(self) -> None:
         """Make the pools replace every open connection."""
         await self.of_steps.expire()
+        self.of_sync_steps.close()
         if self._pool is not None:
             await self._pool.expire_connections()
             await self._release_spare()

@@ -29,6 +29,7 @@ from kairos.store.driver_errors import (
 from kairos.store.outbox import AsyncOutbox
 from kairos.store.query import Operation, Outbox, Query, Row, drive, statements
 from kairos.store.step_connections import StepConnections, drop
+from kairos.store.sync_step_connections import SyncStepConnections
 
 T = TypeVar("T")
 
@@ -99,6 +100,11 @@ class AsyncStore:
     def step_connections(self) -> StepConnections:
         """What takes the connection back."""
         return self.connections.of_steps
+
+    @property
+    def sync_step_connections(self) -> SyncStepConnections:
+        """The connections of `ctx.transaction()` in `def` steps."""
+        return self.connections.of_sync_steps
 
     def connection(self) -> AbstractAsyncContextManager[asyncpg.Connection]:
         """Acquire a connection of the pool."""

@@ -16,9 +16,9 @@ from kairos.store.connection_settings import HAS_TRANSACTION_TIMEOUT, NO_TRANSAC
 from kairos.store.driver_errors import UNAVAILABLE
 
 # How many connections are kept for later steps; a step that finds all of them in use opens one of its own.
-_MOST = 100
+MOST = 100
 # Seconds after which an unused connection is closed, and that making one like new may take.
-_UNUSED, _RENEW = 10.0, 2.0
+UNUSED, RENEW = 10.0, 2.0
 
 
 # DISCARD ALL, but for the driver's prepared statements: without them every step would parse and plan its statements
@@ -84,16 +84,16 @@ class StepConnections:
 
     async def take(self) -> asyncpg.Connection:
         """Return a connection, to be passed to `give_back` or `discard` later."""
-        if not self._reuse or self._taken >= _MOST:
+        if not self._reuse or self._taken >= MOST:
             return await self._connect(connection_class=StepConnection)
         if self._pool is None:
             self._pool = await asyncpg.create_pool(
                 min_size=0,
-                max_size=_MOST,
+                max_size=MOST,
                 connect=self._connect_for_pool,
                 connection_class=StepConnection,
                 reset=StepConnection.renew,
-                max_inactive_connection_lifetime=_UNUSED,
+                max_inactive_connection_lifetime=UNUSED,
             )
         self._taken += 1
         try:
@@ -110,13 +110,13 @@ class StepConnections:
         self._taken -= 1
         assert self._pool is not None
         with suppress(*UNAVAILABLE):  # the pool has closed it, and what it was used for is committed
-            await self._pool.release(connection, timeout=_RENEW)
+            await self._pool.release(connection, timeout=RENEW)
 
     async def discard(self, connection: asyncpg.Connection) -> None:
         """Close a connection, which rolls back what it has not committed."""
         self._taken -= _is_pooled(connection)
         try:
-            await connection.close(timeout=_RENEW)
+            await connection.close(timeout=RENEW)
         except UNAVAILABLE:
             drop(connection)  # it is gone already, or does not answer
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import IsolationLevel, RawCursor
+from psycopg.pq import PGconn
 from psycopg.rows import dict_row
 
 from kairos.config import Settings
@@ -32,6 +33,8 @@ from kairos.store.outbox import SyncOutbox
 from kairos.store.query import Query, Returned, Row, advance, drive_sync, statements
 
 SyncConnection: TypeAlias = psycopg.Connection[Any]
+# What libpq refuses before it opens anything.
+_NOWHERE = b"nowhere"
 T = TypeVar("T")
 
 
@@ -39,8 +42,20 @@ class BoundedConnection(psycopg.Connection[Any]):
     """A connection that is closed when an answer takes longer than `answer_timeout` seconds, or its server hangs."""
 
     answer_timeout: float | None = None
+    # Whether another step has used the session.
+    was_used = False
     # Asked now and then while there is no answer: whether the server answers others.
     lives: Callable[[], bool] = staticmethod(lambda: True)
+
+    def hand_over(self) -> BoundedConnection:
+        """Return a connection to the same session, as if it was just opened; this one and its cursors are closed."""
+        with self.lock:
+            session, self.pgconn = self.pgconn, PGconn.connect_start(_NOWHERE)
+        heir = BoundedConnection(session)
+        heir.autocommit = True
+        heir.isolation_level = IsolationLevel.READ_COMMITTED
+        heir.lives, heir.was_used = self.lives, True
+        return heir
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **options: Any) -> T:
         return super().wait(

@@ -17,7 +17,7 @@ from kairos.store.connection_settings import STEP_OPEN_AT_MOST
 from kairos.store.driver_errors import MISUSED, OUTDATED, PASSING, READ_ONLY, UNAVAILABLE
 from kairos.store.query import Operation, Outbox, Query, drive, drive_sync
 from kairos.store.step_connections import drop, is_lost
-from kairos.store.sync_store import SyncConnection, SyncStore
+from kairos.store.sync_store import BoundedConnection, SyncConnection
 from kairos.worker.commit import Answers
 
 # Seconds that a transaction may be open if its step has no timeout: a server that hangs would otherwise keep the step
@@ -44,12 +44,11 @@ class StepTransaction:
         self, store: AsyncStore, loop: asyncio.AbstractEventLoop, name: str, at_most: float | None = None
     ) -> None:
         self._store = store
-        self._sync_store = SyncStore(store.url, store.settings)
         self._name = name
         self._at_most = OPEN_AT_MOST if at_most is None else at_most
         self._loop = loop
         self._connection: Connection | None = None
-        self._sync: SyncConnection | None = None
+        self._sync: BoundedConnection | None = None
         self._outer: Any = None
         self._savepoints: list[Any] = []
         self._user: object = None  # the task or thread that is inside a block
@@ -142,11 +141,12 @@ class StepTransaction:
             connection, self._connection = self._connection, None
             connections = self._store.step_connections
             await (connections.give_back if committed else connections.discard)(connection)
-            if self.lost is not None:
-                await connections.expire()
         if self._sync is not None:
             self._sync.close()
             self._sync = None
+        if self.lost is not None:
+            await self._store.step_connections.expire()
+            self._store.sync_step_connections.close()
 
     def abort(self) -> None:
         """Roll back while a thread may still use the connection, by shutting down its socket."""
@@ -180,33 +180,49 @@ class StepTransaction:
                 self._user = None
 
     async def _open(self) -> None:
-        while not await self._begin(connection := await self._store.take_step_connection()):
+        connection = self._connection = await self._store.take_step_connection()
+        self._arm()
+        while not await self._begin(connection):
             await self._store.step_connections.discard(connection)
+            connection = self._connection = await self._store.take_step_connection()
 
     async def _begin(self, connection: Connection) -> bool:
         """Begin the transaction; return False if the connection was lost since another step had used it."""
-        self._connection = connection
-        if self._deadline is None:
-            self._arm()
         self._outer = connection.transaction(isolation="read_committed")
         try:
             async with asyncio.timeout(self._store.statement_timeout):
                 await self._outer.start()
                 await self._store.on(connection, Query("name_session", (self._name,)))
         except UNAVAILABLE:
-            if self._expired or self._aborted or not connection.was_used:
+            if self._is_ended or not connection.was_used:
                 raise
-            self._connection = None
             return False
         return True
 
     def _open_sync(self) -> None:
-        self._sync = connection = self._sync_store.connect_for_step()
+        connections = self._store.sync_step_connections
+        connection = self._sync = connections.take()
         self._loop.call_soon_threadsafe(self._arm)
+        while not self._begin_sync(connection):
+            connection.close()
+            connection = self._sync = connections.take()
+
+    def _begin_sync(self, connection: BoundedConnection) -> bool:
+        """As `_begin`."""
         self._outer = connection.transaction()
-        with connection.answering_within(self._store.statement_timeout):
-            self._outer.__enter__()
-            self._sync_store.on(connection, Query("name_session", (self._name,)))
+        try:
+            with connection.answering_within(self._store.statement_timeout):
+                self._outer.__enter__()
+                self._store.sync_step_connections.store.on(connection, Query("name_session", (self._name,)))
+        except UNAVAILABLE:
+            if self._is_ended or not connection.was_used:
+                raise
+            return False
+        return True
+
+    @property
+    def _is_ended(self) -> bool:
+        return self._expired or self._aborted
 
     def _arm(self) -> None:
         self._deadline = self._loop.call_later(self._at_most, self._expire)
@@ -289,7 +305,11 @@ class StepTransaction:
 
     def _commit_sync(self, settle: Callable[[], Operation[Answers]], outbox: Outbox) -> Answers:
         assert self._sync is not None
-        rows = drive_sync(settle(), partial(self._sync_store.on, self._sync), outbox)
+        connections = self._store.sync_step_connections
+        rows = drive_sync(settle(), partial(connections.store.on, self._sync), outbox)
         if rows:
             self._outer.__exit__(None, None, None)
+            connection, self._sync = self._sync, None
+            connections.give_back(connection)
+            self._loop.call_soon_threadsafe(connections.close_unused_later, self._loop)
         return rows
