@@ -68,6 +68,15 @@ async def test_jobs_done_under_a_snapshot_that_stays_open_do_not_make_bounded_pi
         await snapshot.close()
 
 
+async def test_the_fourth_pick_of_a_backlog_is_a_bounded_one(jobs):
+    await jobs.fetch(INSERT.format(priority=3, due="'-10 s'", count=500))
+    hand, bounded = jobs.worker(), []
+    for _ in range(4):
+        assert len(await hand.pick(room=100)) == 100
+        bounded.append(hand.picker.bounds["default"].priorities)
+    assert bounded == [[], [], [0, 3], [0, 3]]
+
+
 async def test_jobs_that_became_due_at_one_instant_are_claimed_under_a_snapshot_without_walking_over_each_other(
     jobs, database
 ):
@@ -171,9 +180,16 @@ def test_bounds_are_used_only_where_three_whole_picks_in_a_row_were_slow():
     assert not PickBounds(lambda: now).record_full_pick(0.02, 200)
     known.learn([{"priority": 5, "since": 7, "id": 70}, {"priority": None, "since": 9, "id": 0}])
     assert (known.priorities, known.since, known.ids) == ([0, 5], [9, 7], [0, 70])
-    assert known.seconds_left == pytest.approx(0.5)
-    now = 100.5
+    assert known.seconds_left == pytest.approx(1.0)
+    now = 101.0
     assert known.seconds_left <= 0
+
+
+def test_bounds_are_used_where_three_full_picks_in_a_row_met_a_backlog_however_quick_they_were():
+    known = PickBounds(lambda: 100.0)
+    assert [known.record_full_pick(0.003, rows) for rows in (100, 99, 100, 400, 100)] == [False] * 4 + [True]
+    known.learn([{"priority": None, "since": 1, "id": 0}])
+    assert known.seconds_left == pytest.approx(0.06)
 
 
 def test_a_full_pick_renews_the_bounds_unless_it_met_a_new_priority_or_they_are_a_minute_old():
@@ -182,11 +198,11 @@ def test_a_full_pick_renews_the_bounds_unless_it_met_a_new_priority_or_they_are_
     known.record_full_pick(0.2, 0)
     assert not known.renew([])
     known.learn([{"priority": 5, "since": 1, "id": 0}, {"priority": None, "since": 1, "id": 0}])
-    now = 102.0
+    now = 104.0
     assert known.seconds_left <= 0
     assert known.renew([row(7, 100, priority=5)])
     assert (known.since, known.ids) == ([1, 100], [0, 7])
-    assert known.seconds_left == pytest.approx(2.0)
+    assert known.seconds_left == pytest.approx(4.0)
     assert not known.renew([row(8, 100, priority=6)])
     now = 159.999
     assert known.renew([])
@@ -194,8 +210,8 @@ def test_a_full_pick_renews_the_bounds_unless_it_met_a_new_priority_or_they_are_
     assert not known.renew([])
 
 
-def test_bounds_are_used_for_ten_times_as_long_as_a_full_pick_takes_and_ten_seconds_at_most():
-    for cost, used in ((0.02, 0.2), (0.5, 5.0), (1.0, 10.0), (2.0, 10.0)):
+def test_bounds_are_used_for_twenty_times_as_long_as_a_full_pick_takes_and_ten_seconds_at_most():
+    for cost, used in ((0.02, 0.4), (0.25, 5.0), (0.5, 10.0), (2.0, 10.0)):
         known = PickBounds(lambda: 100.0)
         known.record_full_pick(cost, 0)
         known.learn([{"priority": None, "since": 1, "id": 0}])

@@ -1,8 +1,8 @@
-"""Lower bounds for reading the pick index of a queue in which a full pick is slow.
+"""Lower bounds for reading the pick index of a queue that has a backlog, or in which a full pick is slow.
 
-A transaction that stays open keeps dead index entries of claimed jobs, and each priority without a due job costs a
-descent, so full picks become slow. Then a tenth of the time is spent on full picks. The other picks start at the
-bounds: the first due job of each priority when the bounds were read, and then where the pick before ended.
+Claimed jobs leave dead entries in the index, which a transaction that stays open keeps there, and each priority without
+a due job costs a descent. So a twentieth of the time is spent on full picks. The other picks start at the bounds: the
+first due job of each priority when the bounds were read, and then where the pick before ended.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from datetime import timedelta
 
 from kairos.store.query import Row
 
-# A full pick that takes fewer seconds than this, without the time for each row that it claims, needs no bounds.
-_CHEAP, _PER_ROW = 0.01, 0.00003
+# A full pick that finds this many jobs has a backlog before it: the next picks have to walk over what it claimed.
+_BACKLOG = 100
+# A full pick that finds fewer jobs, and takes fewer seconds than this, needs no bounds.
+_CHEAP = 0.01
 # Bounds are used for `_FACTOR` times the duration of a full pick, but at most `LONGEST` seconds. That is the longest
 # that a job below the bounds waits, such as one whose transaction committed late.
-_FACTOR, LONGEST = 10, 10.0
+_FACTOR, LONGEST = 20, 10.0
 # Seconds for which a priority that had a due job is still read.
 _REMEMBERED = 60.0
 _SECOND = 1_000_000  # microseconds
@@ -40,9 +42,9 @@ class PickBounds:
         self.ids: list[int] = []
 
     def record_full_pick(self, seconds: float, rows: int) -> bool:
-        """Record the duration of a full pick; return whether the last three were slow, so that bounds pay off."""
-        self._costs.append(seconds - rows * _PER_ROW)
-        return len(self._costs) == 3 and min(self._costs) > _CHEAP
+        """Record the duration of a full pick; return whether bounds would have made each of the last three cheaper."""
+        self._costs.append(seconds if rows >= _BACKLOG or seconds > _CHEAP else 0.0)
+        return len(self._costs) == 3 and min(self._costs) > 0
 
     def learn(self, rows: Sequence[Row]) -> None:
         """Take the bounds from the rows of `read_pick_bounds`.
