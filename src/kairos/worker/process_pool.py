@@ -6,7 +6,6 @@ import asyncio
 import os
 import pickle
 import re
-import struct
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -19,12 +18,12 @@ from kairos.machine.context import Context, write_log
 from kairos.machine.definition import Machine, Step
 from kairos.machine.error_frame import CARRIED
 from kairos.worker.claim import Claim
+from kairos.worker.pickle_pipe import framed, receive
 
 log = Logger("kairos.worker")
 
 # The module name of the program's main file, in the children and in this process.
 MAIN = "__kairos_main__"
-_LENGTH = struct.Struct("!I")
 _URLS = ("KAIROS_DATABASE_URL", "KAIROS_DIRECT_URL", "KAIROS_REPLICA_URL")
 _PASSWORDS = (
     (re.compile(r"^(\w+://[^:@/?]*):.*@(?=[^@]*$)"), r"\1@"),  # user:password@host
@@ -88,14 +87,12 @@ class ProcessPool:
         self, child: asyncio.subprocess.Process, request: bytes, ctx: Context[Any]
     ) -> dict[str, Any]:
         assert child.stdin is not None and child.stdout is not None
-        child.stdin.write(_LENGTH.pack(len(request)) + request)
+        child.stdin.write(framed(request))
         mine, over = (ctx.id, ctx.lease), Counter[int]()
         try:
             await child.stdin.drain()
             while True:
-                (length,) = _LENGTH.unpack(await child.stdout.readexactly(_LENGTH.size))
-                # Written only by our own child, over a pipe that no other process holds.
-                answer: dict[str, Any] = pickle.loads(await child.stdout.readexactly(length))  # noqa: S301
+                answer = await receive(child.stdout)
                 if answer.get("of", mine) != mine:
                     over.update([answer["of"][0]] if "log" in answer else ())
                 elif "progress" in answer:

@@ -8,7 +8,6 @@ import os
 import pickle
 import runpy
 import signal
-import struct
 import sys
 import threading
 import time
@@ -23,11 +22,11 @@ from kairos.machine.context import Context, Runtime, Signal, write_log
 from kairos.machine.definition import Machine, Step
 from kairos.machine.error_frame import own_frame
 from kairos.worker import step_logging
+from kairos.worker.pickle_pipe import framed, receive_sync
 from kairos.worker.process_pool import MAIN
 from kairos.worker.stdout_capture import capture_output
 from kairos.worker.step_logging import capture_logging
 
-_LENGTH = struct.Struct("!I")
 _PR_SET_PDEATHSIG = 1
 # Seconds between two reports of progress.
 _PAUSE = 0.2
@@ -41,7 +40,7 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(2, 1)
-    while (request := _read(requests)) is not None:
+    while (request := receive_sync(requests)) is not None:
         answers.write(encode(_run(request, answers)))
 
 
@@ -55,7 +54,7 @@ class WorkerPipe:
 
     def write(self, body: bytes) -> None:
         with self._lock:
-            self._stream.write(_LENGTH.pack(len(body)) + body)
+            self._stream.write(framed(body))
             self._stream.flush()
 
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
@@ -77,7 +76,7 @@ def _run(request: dict[str, Any], answers: WorkerPipe) -> dict[str, Any]:
     try:
         machine, step, ctx = load(request, answers)
     except BaseException as error:  # noqa: BLE001 (every error is sent to the worker)
-        return _failed(error, None)
+        return failed(error, None, own_frame(error))
     return run_step(machine, step, ctx)
 
 
@@ -101,7 +100,7 @@ def run_step(machine: Machine, step: Step, ctx: Context[Any]) -> dict[str, Any]:
     try:
         value = _call(machine, step, ctx)
     except BaseException as error:  # noqa: BLE001 (every error is sent to the worker)
-        return _failed(error, ctx.reported)
+        return failed(error, ctx.reported, own_frame(error))
     return {
         "value": value,
         "error": None,
@@ -111,8 +110,8 @@ def run_step(machine: Machine, step: Step, ctx: Context[Any]) -> dict[str, Any]:
     }
 
 
-def _failed(error: BaseException, reported: str | None) -> dict[str, Any]:
-    frame = own_frame(error)
+def failed(error: BaseException, reported: str | None, frame: Any = None) -> dict[str, Any]:
+    """Return the answer for a step that failed: its error, its last progress, and the frame that raised the error."""
     return {"value": None, "error": error, "taken": [], "spawned": [], "reported": reported, "frame": frame}
 
 
@@ -151,16 +150,7 @@ def encode(answer: dict[str, Any]) -> bytes:
     except Exception as error:  # noqa: BLE001 (user values may refuse in any way)
         cause = answer["error"] if answer["error"] is not None else error
         plain = StepError(f"{type(cause).__name__}: {_words(cause)}")
-        body = pickle.dumps(
-            {
-                "value": None,
-                "error": plain,
-                "taken": [],
-                "spawned": [],
-                "reported": answer["reported"],
-                "frame": answer.get("frame"),
-            }
-        )
+        body = pickle.dumps(failed(plain, answer["reported"], answer.get("frame")))
     return body
 
 
@@ -169,14 +159,6 @@ def _words(error: BaseException) -> str:
         return str(error)
     except Exception:  # noqa: BLE001 (a user's __str__ may do anything)
         return "(its message cannot be read)"
-
-
-def _read(stream: IO[bytes]) -> dict[str, Any] | None:
-    head = stream.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    request: dict[str, Any] = pickle.loads(stream.read(_LENGTH.unpack(head)[0]))  # noqa: S301 (from our worker)
-    return request
 
 
 def die_with_parent() -> None:

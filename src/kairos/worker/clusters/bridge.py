@@ -12,7 +12,6 @@ import asyncio
 import importlib
 import os
 import pickle
-import struct
 import sys
 import threading
 from contextlib import suppress
@@ -20,10 +19,10 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from kairos.worker.clusters.client import Client, Stopped, TaskLost, Unfit
+from kairos.worker.pickle_pipe import framed, receive
 from kairos.worker.settle import error_text
 from kairos.worker.step_process import die_with_parent
 
-LENGTH = struct.Struct("!I")
 # Seconds: for a connection to the address, for the client's start after that, between two checks, for one check.
 _REACH = 5.0
 _START = 60.0
@@ -72,8 +71,7 @@ class Bridge:
         checks = asyncio.create_task(self._check())
         with suppress(asyncio.IncompleteReadError):
             while True:
-                (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
-                self._take(pickle.loads(await reader.readexactly(length)))  # noqa: S301 (from our worker)
+                self._take(await receive(reader))
         checks.cancel()
         os._exit(0)  # the worker closed the pipe: the cluster learns of it by the end of this process
 
@@ -147,9 +145,9 @@ class Bridge:
             self._down(error_text(error))
 
     def _write(self, message: dict[str, Any]) -> None:
-        body = pickle.dumps(message)
+        line = framed(pickle.dumps(message))
         with self._lock:
-            self._answers.write(LENGTH.pack(len(body)) + body)
+            self._answers.write(line)
             self._answers.flush()
 
     def _down(self, reason: str) -> NoReturn:

@@ -22,8 +22,8 @@ from kairos.logger import Logger
 from kairos.machine.context import Context, write_log
 from kairos.machine.definition import CLUSTERS, Machine, Step
 from kairos.worker.claim import Claim
-from kairos.worker.clusters.bridge import LENGTH
 from kairos.worker.clusters.task import versions
+from kairos.worker.pickle_pipe import framed, receive
 from kairos.worker.process_pool import environment_without_passwords, request_of, value_of
 from kairos.worker.settle import error_text
 
@@ -251,9 +251,9 @@ class Connection:
 
     def _write(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
-        body = pickle.dumps(message)
+        line = framed(pickle.dumps(message))
         with suppress(ConnectionError, RuntimeError):  # its end is noticed by the reader
-            self._process.stdin.write(LENGTH.pack(len(body)) + body)
+            self._process.stdin.write(line)
 
     async def _receive(self) -> None:
         reason = "its client ended"
@@ -280,12 +280,9 @@ class Connection:
     async def _read(self) -> dict[str, Any] | None:
         assert self._process.stdout is not None
         try:
-            (length,) = LENGTH.unpack(await self._process.stdout.readexactly(LENGTH.size))
-            # Written only by our own child, over a pipe that no other process holds.
-            message: dict[str, Any] = pickle.loads(await self._process.stdout.readexactly(length))  # noqa: S301
+            return await receive(self._process.stdout)
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
-        return message
 
 
 def apply_message(ctx: Context[Any], kind: str, values: tuple[Any, ...]) -> None:

@@ -24,7 +24,7 @@ from kairos.machine.context import Context
 from kairos.worker import step_logging
 from kairos.worker.process_pool import MAIN
 from kairos.worker.settle import error_text
-from kairos.worker.step_process import encode, load, run_step
+from kairos.worker.step_process import encode, failed, load, run_step
 
 # An answer holds a result of at most 1 MiB as JSON, children and exceptions: more than this is a mistake, and would be
 # carried through the memory of the cluster and of the worker only to be refused.
@@ -68,13 +68,7 @@ def run(token: str, body: bytes, send: Send) -> bytes:
             f"What step {step.name!r} of {machine.name!r} answered has {len(answer)} bytes, and at most {MOST_BYTES} "
             "come back from a cluster: store it where both can read it, and return its name."
         )
-        failed = {
-            "value": None,
-            "error": BadValue(said, field="result"),
-            "reported": ctx.reported,
-            "frame": None,
-        }
-        answer = encode({**failed, "taken": [], "spawned": []})
+        answer = encode(failed(BadValue(said, field="result"), ctx.reported))
     rest, sent = messages.close()
     return _envelope(token, answer=answer, rest=rest, sent=sent)
 
