@@ -11,7 +11,7 @@ from typing import TypeVar
 import asyncpg
 
 from kairos.config import Settings
-from kairos.store import connection_settings, migrate, schema_state, server_checks
+from kairos.store import connection_settings, migrate, server_checks
 from kairos.store.async_connections import AsyncConnections
 from kairos.store.async_connections import Connection as Connection
 from kairos.store.connection_settings import STATEMENT_TIMEOUT
@@ -222,17 +222,9 @@ class AsyncStore:
         """Raise if the schema does not fit this code, the server is read-only, or its settings break Kairos's rules."""
         try:
             async with self.connection() as connection:
-                found = await drive(schema_state.inspect(self.settings.schema), connection.fetchval)
-                read_only = await connection.fetchval(server_checks.READ_ONLY)
-                isolation = await connection.fetchval(server_checks.ISOLATION)
-                role = await connection.fetchval(server_checks.TRIGGERS)
+                await drive(server_checks.check_server(self.settings.schema), connection.fetchval)
         except UNUSABLE as error:
             raise unusable(error) from error
-        if read_only:
-            raise unavailable(asyncpg.ReadOnlySQLTransactionError())
-        server_checks.check_isolation(isolation)
-        server_checks.check_triggers(role)
-        schema_state.check(found)
 
     async def check_commits(self) -> None:
         """Raise while commits wait for a synchronous standby that is away."""

@@ -1,16 +1,23 @@
-"""Checks of the Postgres server: read-only, isolation level, triggers, synchronous standby, disk space."""
+"""Checks of the Postgres server: schema, read-only, isolation level, triggers, synchronous standby, disk space."""
 
 from __future__ import annotations
 
-from kairos.errors import ConfigError, NoStandby, StandbyAway
+from collections.abc import Generator
+from typing import Any
 
-READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean"
+import asyncpg
+
+from kairos.errors import ConfigError, NoStandby, StandbyAway
+from kairos.store import schema_state
+from kairos.store.driver_errors import unavailable
+
+_READ_ONLY = "select pg_is_in_recovery() or current_setting('transaction_read_only')::boolean"
 
 # It differs from the level that Kairos sets only behind a pooler, which ignores the setting.
-ISOLATION = "select current_setting('default_transaction_isolation')"
+_ISOLATION = "select current_setting('default_transaction_isolation')"
 
 # Postgres runs ordinary triggers except in the role "replica". Only a superuser may set it, so Kairos checks it.
-TRIGGERS = "select current_setting('session_replication_role')"
+_TRIGGERS = "select current_setting('session_replication_role')"
 
 # Checked on every new connection, since a failover may lead to a primary without a standby, and again after `TRUSTED`
 # seconds, since an administrator may turn it off.
@@ -41,7 +48,20 @@ create temp table kairos_space on commit drop as select repeat('x', 1000) as fil
 """
 
 
-def check_isolation(found: str) -> None:
+def check_server(schema: str) -> Generator[str, Any, None]:
+    """Raise if the schema does not fit this code, the server is read-only, or its settings break Kairos's rules.
+
+    Yields statements that each return one value.
+    """
+    found = yield from schema_state.inspect(schema)
+    if (yield _READ_ONLY):
+        raise unavailable(asyncpg.ReadOnlySQLTransactionError())
+    _check_isolation((yield _ISOLATION))
+    _check_triggers((yield _TRIGGERS))
+    schema_state.check(found)
+
+
+def _check_isolation(found: str) -> None:
     """Require READ COMMITTED: delivering a signal and parking a job rely on a new snapshot for each statement."""
     if found != "read committed":
         raise ConfigError(
@@ -50,7 +70,7 @@ def check_isolation(found: str) -> None:
         )
 
 
-def check_triggers(role: str) -> None:
+def _check_triggers(role: str) -> None:
     """Require that triggers run: the guard of the lifecycle and the ledger of accepted jobs are triggers."""
     if role == "replica":
         raise ConfigError(

@@ -15,7 +15,7 @@ from psycopg.pq import PGconn
 from psycopg.rows import dict_row
 
 from kairos.config import Settings
-from kairos.store import answer_watch, connection_settings, migrate, schema_state, server_checks
+from kairos.store import answer_watch, connection_settings, migrate, server_checks
 from kairos.store.connection_settings import STATEMENT_TIMEOUT, Deadlines
 from kairos.store.driver_errors import (
     RETRYABLE,
@@ -242,17 +242,9 @@ class SyncStore:
         """Raise if the schema does not fit this code, the server is read-only, or its settings break Kairos's rules."""
         connection = self.open()
         try:
-            found = drive_sync(schema_state.inspect(self.settings.schema), partial(self._value, connection))
-            read_only = self._value(connection, server_checks.READ_ONLY)
-            isolation = self._value(connection, server_checks.ISOLATION)
-            role = self._value(connection, server_checks.TRIGGERS)
+            drive_sync(server_checks.check_server(self.settings.schema), partial(self._value, connection))
         except UNUSABLE as error:
             raise unusable(error) from error
-        if read_only:
-            raise unavailable(psycopg.errors.ReadOnlySqlTransaction())
-        server_checks.check_isolation(isolation)
-        server_checks.check_triggers(role)
-        schema_state.check(found)
 
     @staticmethod
     def _value(connection: psycopg.Connection, sql: str) -> Any:
