@@ -28,18 +28,17 @@ def list_alarms(
 ) -> None:
     """List the open alarms, newest first."""
     found: list[Alarm] = kairos.alarms(all=everything, limit=limit)
-    if as_json:
-        output.document({"alarms": [shapes.document(each) for each in found]})
-    elif not found:
-        output.say("Quiet.")
-    else:
-        output.show(
-            ("id", "severity", "kind", "since", "state", "cause"),
-            [
-                (each.id, each.severity, each.kind, output.instant(each.first_at), _state(each), each.cause)
-                for each in found
-            ],
-        )
+    output.listing(
+        as_json,
+        ("alarms", map(shapes.document, found)),
+        ("id", "severity", "kind", "since", "state", "cause"),
+        (
+            (each.id, each.severity, each.kind, output.instant(each.first_at), _state(each), each.cause)
+            for each in found
+        ),
+        "Quiet.",
+    )
+    if found and not as_json:
         output.say("\nWhat to do about one: kairos alarms show ID")
 
 

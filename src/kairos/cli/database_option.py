@@ -1,4 +1,4 @@
-"""The options `--database-url` and `--data`, and the decorator for commands that need a database."""
+"""The options `--database-url` and `--data`, and the decorators for commands that use a database."""
 
 from __future__ import annotations
 
@@ -82,11 +82,21 @@ def on_database(command: Callable[Concatenate[SyncKairos, ...], None]) -> Callab
     """Give a command the database options, and an open client as its first argument."""
 
     @wraps(command)
-    def run(ctx: typer.Context, database_url: str | None, data: Path | None, **values: Any) -> None:
-        with connect(ctx.obj.overridden_by(database_url, data).settings()) as kairos:
+    def run(database: DatabaseChoice, **values: Any) -> None:
+        with connect(database.settings()) as kairos:
             command(kairos, **values)
 
-    # The signature that typer reads: the command's own parameters without the client, and those of `_where`.
+    return with_database(run)
+
+
+def with_database(command: Callable[Concatenate[DatabaseChoice, ...], None]) -> Callable[..., None]:
+    """Give a command the database options, and what they choose as its first argument."""
+
+    @wraps(command)
+    def run(ctx: typer.Context, database_url: str | None, data: Path | None, **values: Any) -> None:
+        command(ctx.obj.overridden_by(database_url, data), **values)
+
+    # The signature that typer reads: the command's own parameters without the first, and those of `_where`.
     parameters = [
         each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
         for function in (command, _where)
@@ -99,7 +109,7 @@ def on_database(command: Callable[Concatenate[SyncKairos, ...], None]) -> Callab
 
 
 def _where(ctx: typer.Context, database_url: DatabaseUrl = None, data: Data = None) -> None:
-    """The parameters that `on_database` adds."""
+    """The parameters that `with_database` adds."""
 
 
 def connect(settings: Settings, registry: Registry | None = None) -> SyncKairos:

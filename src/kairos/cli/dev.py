@@ -17,7 +17,7 @@ from kairos.api import load_service
 from kairos.api.sockets import address, listen
 from kairos.cli import log_output, output, worker_process
 from kairos.cli.app_loader import Loaded, app_argument, load_app
-from kairos.cli.database_option import Data, DatabaseUrl, client
+from kairos.cli.database_option import DatabaseChoice, client, with_database
 from kairos.cli.dev_key import dev_key
 from kairos.cli.serve import on_socket
 from kairos.cli.source_checkout import CHECKOUT
@@ -46,8 +46,9 @@ _SAMPLES = {
 }
 
 
+@with_database
 def dev(
-    ctx: typer.Context,
+    database: DatabaseChoice,
     app: Annotated[str | None, app_argument("[APP]", "examples/")] = None,
     port: Annotated[
         int | None,
@@ -61,15 +62,13 @@ def dev(
     ] = None,
     reload: Annotated[bool, typer.Option(help="Start afresh when a file of the app changes.")] = True,
     concurrency: Concurrency = defaults.CONCURRENCY,
-    database_url: DatabaseUrl = None,
-    data: Data = None,
     log_format: log_output.LogFormat = log_output.Format.TEXT,
     log_level: log_output.LogLevel = log_output.Level.INFO,
 ) -> None:
     """Run everything here: a real Postgres, its schema, the API, the dashboard, and a worker for the app."""
     require("server", "`kairos dev`")
     name = app or _examples()
-    loaded = load_app(name, ctx.obj.overridden_by(database_url, data))
+    loaded = load_app(name, database)
     log_output.configure(log_format, log_level)
     log_output.log_successes()
     options = worker_process.WorkerOptions(concurrency=concurrency, grace=_GRACE)

@@ -17,7 +17,7 @@ from kairos.alarms.environment_checks import Problem, check
 from kairos.alarms.thresholds import Thresholds
 from kairos.app import Kairos
 from kairos.cli import output
-from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
+from kairos.cli.database_option import DatabaseChoice, Json, connect, with_database
 from kairos.config import Settings
 from kairos.errors import KairosError
 from kairos.shapes.alarm import Alarm
@@ -32,15 +32,14 @@ _TIMEOUT = 2.0
 _SEVERITY_STYLES = {"error": ("✗", "red"), "warning": ("!", "yellow")}
 
 
-def doctor(
-    ctx: typer.Context, as_json: Json = False, database_url: DatabaseUrl = None, data: Data = None
-) -> None:
+@with_database
+def doctor(database: DatabaseChoice, as_json: Json = False) -> None:
     """Look for problems now. Exit code 0: none; 1: some; others: the check could not run."""
     problems: list[Problem] = []
     alarms: list[Alarm] = []
     code = 0
     try:
-        settings = ctx.obj.overridden_by(database_url, data).settings()
+        settings = database.settings()
         connect(settings)  # raises if there is no database
         problems, alarms = asyncio.run(examine(settings))
     except KairosError as error:

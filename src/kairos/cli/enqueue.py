@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from kairos import serializers
 from kairos.cli import parse
 from kairos.cli.app_loader import load_app, split_words
-from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
+from kairos.cli.database_option import DatabaseChoice, Json, connect, with_database
 from kairos.cli.job_requests import answer
 from kairos.cli.when import Zone
 from kairos.machine.backoff import Backoff
 from kairos.shapes.job import Job
 
 
+@with_database
 def enqueue(
-    ctx: typer.Context,
+    database: DatabaseChoice,
     words: Annotated[
         list[str],
         typer.Argument(
@@ -52,27 +53,24 @@ def enqueue(
         int | None, typer.Option(metavar="N", help="Try it N times in all, whatever its action says.")
     ] = None,
     tag: Annotated[list[str] | None, typer.Option(help="To find it by; may be given again.")] = None,
-    database_url: DatabaseUrl = None,
-    data: Data = None,
     as_json: Json = False,
 ) -> None:
     """Enqueue a job: its arguments are checked now, and a worker runs it."""
     app, (action, *pairs) = split_words(words, 1, "an action: write `kairos enqueue app.py greet name=world`")
-    loaded = load_app(app, ctx.obj.overridden_by(database_url, data))
-    given = {
-        "queue": queue,
-        "priority": priority,
-        "run_at": None if run_at is None else parse.instant(run_at, "--run-at"),
-        "delay": None if delay is None else parse.length(delay),
-        "when": when,
-        "tz": None if when is None else tz,
-        "ttl": None if ttl is None else parse.length(ttl),
-        "key": key,
-        "unique": unique,
-        "retry": None if retry is None else Backoff(attempts=retry),
-        "tags": tag or None,
-    }
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    loaded = load_app(app, database)
+    options = parse.given(
+        queue=queue,
+        priority=priority,
+        run_at=None if run_at is None else parse.instant(run_at, "--run-at"),
+        delay=None if delay is None else parse.length(delay),
+        when=when,
+        tz=None if when is None else tz,
+        ttl=None if ttl is None else parse.length(ttl),
+        key=key,
+        unique=unique,
+        retry=None if retry is None else Backoff(attempts=retry),
+        tags=tag or None,
+    )
     kairos = connect(loaded.settings, loaded.registry)
     call = kairos.action(action).options(**options).call(**parse.arguments(pairs, text))
     with kairos:

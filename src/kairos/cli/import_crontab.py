@@ -15,7 +15,7 @@ import typer
 from kairos.actions.crontab import CronEnvironment, Entry, Refusal, read
 from kairos.app import SyncKairos
 from kairos.cli import command_allowed, output
-from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
+from kairos.cli.database_option import DatabaseChoice, Json, connect, with_database
 from kairos.cli.run import call
 from kairos.errors import BadRequest
 from kairos.machine.call import Options
@@ -24,8 +24,9 @@ from kairos.schedule.timezones import find_zone, unknown_zone
 REFUSED = 65  # EX_DATAERR: a line of the file cannot be imported
 
 
+@with_database
 def import_crontab(
-    ctx: typer.Context,
+    database: DatabaseChoice,
     file: Annotated[
         str, typer.Argument(metavar="[FILE]", help="The crontab; - reads standard input.", show_default="-")
     ] = "-",
@@ -44,8 +45,6 @@ def import_crontab(
         bool, typer.Option("--allow-shell", help="Let a shell run the lines that need one.")
     ] = False,
     prefix: Annotated[str, typer.Option(help="What the names of the schedules begin with.")] = "crontab",
-    database_url: DatabaseUrl = None,
-    data: Data = None,
     as_json: Json = False,
 ) -> None:
     """Show the schedule that each line of a crontab would become; with --apply, create them."""
@@ -57,7 +56,7 @@ def import_crontab(
     applied: list[str] = []
     notes: list[str] = []
     if apply and not refusals:
-        with connect(ctx.obj.overridden_by(database_url, data).settings()) as kairos:
+        with connect(database.settings()) as kairos:
             notes = _apply(kairos, entries, prefix)
         applied = [each.name for each in entries]
     if as_json:

@@ -13,7 +13,7 @@ from kairos.app import SyncKairos
 from kairos.cli import output
 from kairos.cli.app_loader import load_app
 from kairos.cli.database_option import DatabaseChoice, Json, on_database
-from kairos.cli.parse import instant, length, text_or_input
+from kairos.cli.parse import given, instant, length, text_or_input
 from kairos.fsm.requests import REQUESTS
 from kairos.shapes.job import Job
 
@@ -97,26 +97,21 @@ def edit(
     ttl: Annotated[str | None, typer.Option(metavar="TIME", help="How long it may wait once due.")] = None,
     as_json: Json = False,
 ) -> None:
-    given = {
-        "priority": priority,
-        "queue": queue,
-        "tags": tag or None,
-        "run_at": None if run_at is None else instant(run_at, "--run-at"),
-        "ttl": None if ttl is None else length(ttl),
-    }
-    answer(
-        kairos.edit(job_id, **{name: value for name, value in given.items() if value is not None}), as_json
+    changes = given(
+        priority=priority,
+        queue=queue,
+        tags=tag or None,
+        run_at=None if run_at is None else instant(run_at, "--run-at"),
+        ttl=None if ttl is None else length(ttl),
     )
+    answer(kairos.edit(job_id, **changes), as_json)
 
 
 @command
 def delete(kairos: SyncKairos, job_id: Id, yes: Yes = False, as_json: Json = False) -> None:
     confirm("delete", job_id, yes)
     kairos.delete(job_id)
-    if as_json:
-        output.document({"deleted": job_id})
-    else:
-        output.say(f"Job {job_id} is deleted.")
+    output.result(as_json, {"deleted": job_id}, f"Job {job_id} is deleted.")
 
 
 @on_database
@@ -144,10 +139,8 @@ def signal(
     whom = int(target) if target.isascii() and target.isdigit() and not by_key else target
     body = None if payload is None else json_codec.loads(text_or_input(payload), "payload")
     became = kairos.signal(whom, name, body, dedup_key=dedup_key)
-    if as_json:
-        output.document({"signal": {"target": whom, "name": name, "answer": became}})
-    else:
-        output.say(f"Signal {name!r} to job {whom}: {_ANSWERS[became]}.")
+    document = {"signal": {"target": whom, "name": name, "answer": became}}
+    output.result(as_json, document, f"Signal {name!r} to job {whom}: {_ANSWERS[became]}.")
 
 
 _ANSWERS = {
@@ -159,10 +152,8 @@ _ANSWERS = {
 
 def answer(job: Job, as_json: bool, more: str = "", *, document: dict[str, object] | None = None) -> None:
     """Print the job that a request was answered with."""
-    if as_json:
-        output.document({"job": document or serializers.job(job)})
-    else:
-        output.say(f"Job {job.id} ({job.action}) is ", output.state(job.state), f"{more}.")
+    said = (f"Job {job.id} ({job.action}) is ", output.state(job.state), f"{more}.")
+    output.result(as_json, {"job": document or serializers.job(job)}, *said)
 
 
 def confirm(name: str, job_id: int, yes: bool) -> None:

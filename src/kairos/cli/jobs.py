@@ -37,13 +37,13 @@ def list_jobs(
 ) -> None:
     """List jobs, newest first."""
     found = kairos.jobs(**filters, before=before, limit=limit)
-    if as_json:
-        output.document({"jobs": [serializers.job(job, with_state=False) for job in found]})
-    elif not found:
-        output.say("No jobs.")
-    else:
-        columns = ("id", "state", "action", "step", "attempt", "queue", "key", "when", "error")
-        output.show(columns, [_row(job) for job in found])
+    output.listing(
+        as_json,
+        ("jobs", (serializers.job(job, with_state=False) for job in found)),
+        ("id", "state", "action", "step", "attempt", "queue", "key", "when", "error"),
+        map(_row, found),
+        "No jobs.",
+    )
 
 
 @app.command()

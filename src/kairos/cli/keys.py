@@ -23,18 +23,16 @@ app = typer.Typer(help="Make keys for the service, list them, revoke them.")
 def list_keys(kairos: SyncKairos, as_json: Json = False) -> None:
     """List all keys, revoked ones too, newest first."""
     found: list[Key] = kairos.run(operations.keys(limit=1000))
-    if as_json:
-        output.document({"keys": [shapes.document(key) for key in found]})
-    elif not found:
-        output.say("No keys: `kairos serve` is open to this machine, and refuses to be reached by others.")
-    else:
-        output.show(
-            ("id", "name", "scopes", "created", "last used", "ends"),
-            [
-                (key.id, key.name, ", ".join(key.scopes), output.ago(key.created_at), _used(key), _end(key))
-                for key in found
-            ],
-        )
+    output.listing(
+        as_json,
+        ("keys", map(shapes.document, found)),
+        ("id", "name", "scopes", "created", "last used", "ends"),
+        (
+            (key.id, key.name, ", ".join(key.scopes), output.ago(key.created_at), _used(key), _end(key))
+            for key in found
+        ),
+        "No keys: `kairos serve` is open to this machine, and refuses to be reached by others.",
+    )
 
 
 @app.command()
@@ -76,10 +74,9 @@ def revoke(
 ) -> None:
     """Revoke a key permanently; running services refuse it within seconds."""
     revoked = kairos.run(operations.revoke_key(key))
-    if as_json:
-        output.document({"key": shapes.document(revoked)})
-    else:
-        output.say(f"Key {revoked.id} ({revoked.name}) is revoked.")
+    output.result(
+        as_json, {"key": shapes.document(revoked)}, f"Key {revoked.id} ({revoked.name}) is revoked."
+    )
 
 
 def _used(key: Key) -> str:

@@ -12,23 +12,21 @@ from kairos import operations, serializers
 from kairos.app import SyncKairos
 from kairos.cli import output
 from kairos.cli.app_loader import app_argument, load_app
-from kairos.cli.database_option import Data, DatabaseUrl, Json, connect
+from kairos.cli.database_option import DatabaseChoice, Json, connect, with_database
 from kairos.fsm import render
 from kairos.fsm.lifecycle import SPEC, TRANSITIONS
 
 
+@with_database
 def machines(
-    ctx: typer.Context,
+    database: DatabaseChoice,
     app: Annotated[str | None, app_argument("[APP]", "what workers registered")] = None,
     diagram: Annotated[
         str | None, typer.Option(metavar="NAME", help="Draw this machine as a mermaid diagram.")
     ] = None,
-    database_url: DatabaseUrl = None,
-    data: Data = None,
     as_json: Json = False,
 ) -> None:
     """List the machines that an app knows, or those that workers have registered."""
-    database = ctx.obj.overridden_by(database_url, data)
     if app is None:
         with connect(database.settings()) as kairos:
             _registered(kairos, diagram, as_json)
@@ -42,25 +40,23 @@ def machines(
             sys.stdout.write(render.mermaid(spec))
         return
     found = sorted(registry, key=lambda machine: (machine.name, machine.version))
-    if as_json:
-        output.document({"machines": [serializers.machine(machine) for machine in found]})
-    elif not found:
-        output.say(f"{app} has no machines yet: decorate a function with @app.job.")
-    else:
-        output.show(
-            ("action", "version", "queue", "ttl", "input", "steps"),
-            [
-                (
-                    machine.name,
-                    machine.version,
-                    machine.queue,
-                    output.span(machine.ttl),
-                    ", ".join(machine.state.json_schema().get("properties", ())),
-                    ", ".join(machine.spec.states),
-                )
-                for machine in found
-            ],
-        )
+    output.listing(
+        as_json,
+        ("machines", map(serializers.machine, found)),
+        ("action", "version", "queue", "ttl", "input", "steps"),
+        (
+            (
+                machine.name,
+                machine.version,
+                machine.queue,
+                output.span(machine.ttl),
+                ", ".join(machine.state.json_schema().get("properties", ())),
+                ", ".join(machine.spec.states),
+            )
+            for machine in found
+        ),
+        f"{app} has no machines yet: decorate a function with @app.job.",
+    )
 
 
 def _registered(kairos: SyncKairos, diagram: str | None, as_json: bool) -> None:
@@ -73,27 +69,25 @@ def _registered(kairos: SyncKairos, diagram: str | None, as_json: bool) -> None:
             sys.stdout.write(render.mermaid(render.from_json(newest.diagram)))
         return
     found = kairos.run(operations.machines())
-    if as_json:
-        by_name = [list(versions) for _, versions in groupby(found, key=lambda row: row.name)]
-        output.document({"machines": [serializers.registered(versions) for versions in by_name]})
-    elif not found:
-        output.say("No machines: a worker registers those it knows when it starts.")
-    else:
-        output.show(
-            ("action", "version", "queue", "ttl", "input", "steps", "workers"),
-            [
-                (
-                    row.name,
-                    row.version,
-                    row.queue,
-                    output.span(row.ttl),
-                    ", ".join(row.input.get("properties", ())),
-                    ", ".join(row.diagram["states"]),
-                    row.workers,
-                )
-                for row in found
-            ],
-        )
+    by_name = (list(versions) for _, versions in groupby(found, key=lambda row: row.name))
+    output.listing(
+        as_json,
+        ("machines", map(serializers.registered, by_name)),
+        ("action", "version", "queue", "ttl", "input", "steps", "workers"),
+        (
+            (
+                row.name,
+                row.version,
+                row.queue,
+                output.span(row.ttl),
+                ", ".join(row.input.get("properties", ())),
+                ", ".join(row.diagram["states"]),
+                row.workers,
+            )
+            for row in found
+        ),
+        "No machines: a worker registers those it knows when it starts.",
+    )
 
 
 def lifecycle(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kairos.cli import output
-from kairos.cli.database_option import Data, DatabaseUrl, Json, client
+from kairos.cli.database_option import DatabaseChoice, Json, client, with_database
 from kairos.store.migration_files import wanted_version
 
 RuntimeRole = Annotated[
@@ -21,15 +21,10 @@ RuntimeRole = Annotated[
 ]
 
 
-def migrate(
-    ctx: typer.Context,
-    database_url: DatabaseUrl = None,
-    data: Data = None,
-    as_json: Json = False,
-    runtime_role: RuntimeRole = None,
-) -> None:
+@with_database
+def migrate(database: DatabaseChoice, as_json: Json = False, runtime_role: RuntimeRole = None) -> None:
     """Bring the schema of the database up to date."""
-    settings = ctx.obj.overridden_by(database_url, data).settings()
+    settings = database.settings()
     if runtime_role is not None:
         settings = replace(settings, runtime_role=runtime_role)
     kairos = client(settings)

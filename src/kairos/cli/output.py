@@ -32,6 +32,31 @@ def document(content: dict[str, Any]) -> None:
     sys.stdout.write(serializers.encode(content, indent=2) + "\n")
 
 
+def result(as_json: bool, content: dict[str, Any], *sentence: Any) -> None:
+    """Print what a command did, as a document or as a sentence."""
+    if as_json:
+        document(content)
+    else:
+        say(*sentence)
+
+
+def listing(
+    as_json: bool,
+    documents: tuple[str, Iterable[Any]],
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    empty: str,
+) -> None:
+    """Print a list as a document, whose member and items are `documents`, or as a table; `empty` if it has no rows."""
+    if as_json:
+        name, items = documents
+        document({name: list(items)})
+    elif body := list(rows):
+        show(columns, body)
+    else:
+        say(empty)
+
+
 def show(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, wrap: bool = False) -> None:
     """Print a table; print nothing if it has no rows."""
     if body := [[_cell(value) for value in row] for row in rows]:

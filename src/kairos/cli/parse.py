@@ -18,6 +18,11 @@ def text_or_input(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def arguments(pairs: Sequence[str], text: str | None) -> dict[str, Any]:
     """Read a job's input from `key=value` pairs or from one JSON object."""
     if text is None:

@@ -33,15 +33,13 @@ def count(queue: Queue, state: str) -> str:
 def list_queues(kairos: SyncKairos, as_json: Json = False) -> None:
     """List the queues that have live work or settings."""
     found: list[Queue] = kairos.queues()
-    if as_json:
-        output.document({"queues": [shapes.document(queue) for queue in found]})
-    elif not found:
-        output.say("No queues: nothing is live, and none has settings.")
-    else:
-        output.show(
-            ("queue", *LIVE, "settings"),
-            [(each.name, *(count(each, state) for state in LIVE), _settings(each)) for each in found],
-        )
+    output.listing(
+        as_json,
+        ("queues", map(shapes.document, found)),
+        ("queue", *LIVE, "settings"),
+        ((each.name, *(count(each, state) for state in LIVE), _settings(each)) for each in found),
+        "No queues: nothing is live, and none has settings.",
+    )
 
 
 @app.command()
@@ -96,10 +94,8 @@ def limit(
 
 
 def _answer(queue: Queue, as_json: bool) -> None:
-    if as_json:
-        output.document({"queue": serializers.settings(queue)})
-    else:
-        output.say(f"Queue {queue.name}: {_settings(queue) or 'runs without limits'}.")
+    sentence = f"Queue {queue.name}: {_settings(queue) or 'runs without limits'}."
+    output.result(as_json, {"queue": serializers.settings(queue)}, sentence)
 
 
 def _settings(queue: Queue) -> str:

@@ -30,9 +30,9 @@ _COMMANDS = {
     "lifecycle": "machines:lifecycle",
     "top": "top:top",
     "doctor": "doctor:doctor",
-    "bench": "bench:bench",
-    "chaos": "chaos:chaos",
-    "cluster": "cluster:cluster",
+    "bench": "source_checkout:bench",
+    "chaos": "source_checkout:chaos",
+    "cluster": "source_checkout:cluster",
 }
 _VALUED = ("--database-url", "--data")
 # Passed on to a program of its own, which reads its options itself.

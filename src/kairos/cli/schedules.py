@@ -11,7 +11,7 @@ from kairos import serializers, shapes
 from kairos.app import SyncKairos
 from kairos.cli import output, parse
 from kairos.cli.app_loader import load_app, split_words
-from kairos.cli.database_option import Data, DatabaseUrl, Json, connect, on_database
+from kairos.cli.database_option import DatabaseChoice, Json, connect, on_database, with_database
 from kairos.cli.when import Zone, show_ticks, when
 from kairos.shapes.schedule import Schedule, Tick
 
@@ -26,23 +26,19 @@ Instant = Annotated[str, typer.Option(metavar="INSTANT", help="Such as 2027-01-3
 def list_schedules(kairos: SyncKairos, as_json: Json = False) -> None:
     """List every schedule with its next tick."""
     found: list[Schedule] = kairos.schedules.list()
-    if as_json:
-        output.document({"schedules": [serializers.schedule(each, kairos.registry) for each in found]})
-    elif not found:
-        output.say("No schedules: add one with `kairos schedules add`.")
-    else:
-        output.show(
-            ("schedule", "when", "runs", "next", "state"),
-            [
-                (each.name, each.sentence, each.action, output.ago(_next(each)), _state(each))
-                for each in found
-            ],
-        )
+    output.listing(
+        as_json,
+        ("schedules", (serializers.schedule(each, kairos.registry) for each in found)),
+        ("schedule", "when", "runs", "next", "state"),
+        ((each.name, each.sentence, each.action, output.ago(_next(each)), _state(each)) for each in found),
+        "No schedules: add one with `kairos schedules add`.",
+    )
 
 
 @app.command()
+@with_database
 def add(
-    ctx: typer.Context,
+    database: DatabaseChoice,
     words: Annotated[
         list[str],
         typer.Argument(
@@ -69,8 +65,6 @@ def add(
     ttl: Annotated[
         str | None, typer.Option(metavar="TIME", help="A job expires if no worker took it in this time.")
     ] = None,
-    database_url: DatabaseUrl = None,
-    data: Data = None,
     as_json: Json = False,
 ) -> None:
     """Add a schedule, or edit the one of that name."""
@@ -79,10 +73,9 @@ def add(
         3,
         "a schedule's name, a time and an action: write `kairos schedules add app.py daily 'every day at 9am' report`",
     )
-    loaded = load_app(app, ctx.obj.overridden_by(database_url, data))
+    loaded = load_app(app, database)
     kairos = connect(loaded.settings, loaded.registry)
-    given = {"queue": queue, "key": key, "ttl": None if ttl is None else parse.length(ttl)}
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    options = parse.given(queue=queue, key=key, ttl=None if ttl is None else parse.length(ttl))
     call = kairos.action(action).options(**options).call(**parse.arguments(pairs, None))
     with kairos:
         schedule: Schedule = kairos.schedules.add(
@@ -153,10 +146,7 @@ def resume(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
 def trigger(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     """Enqueue a schedule's job now, outside its ticks."""
     job_id = kairos.schedules.trigger(name)
-    if as_json:
-        output.document({"job": {"id": job_id}})
-    else:
-        output.say(f"Job {job_id} was enqueued.")
+    output.result(as_json, {"job": {"id": job_id}}, f"Job {job_id} was enqueued.")
 
 
 @app.command()
@@ -164,10 +154,7 @@ def trigger(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
 def backfill(kairos: SyncKairos, name: Name, start: Instant, end: Instant, as_json: Json = False) -> None:
     """Fire the ticks after START and up to END that were never decided on."""
     jobs = kairos.schedules.backfill(name, parse.instant(start, "--start"), parse.instant(end, "--end"))
-    if as_json:
-        output.document({"jobs": [{"id": each} for each in jobs]})
-    else:
-        output.say(f"{len(jobs)} jobs were enqueued.")
+    output.result(as_json, {"jobs": [{"id": each} for each in jobs]}, f"{len(jobs)} jobs were enqueued.")
 
 
 @app.command("rm")
@@ -175,10 +162,7 @@ def backfill(kairos: SyncKairos, name: Name, start: Instant, end: Instant, as_js
 def remove(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
     """Delete a schedule; its jobs and the record of its ticks stay."""
     kairos.schedules.remove(name)
-    if as_json:
-        output.document({"removed": name})
-    else:
-        output.say(f"Schedule {name} is gone; its jobs stay.")
+    output.result(as_json, {"removed": name}, f"Schedule {name} is gone; its jobs stay.")
 
 
 def _answer(schedule: Schedule, as_json: bool, kairos: SyncKairos) -> None:

@@ -16,7 +16,7 @@ from kairos.api.sockets import address, listen
 from kairos.app import Kairos
 from kairos.cli import log_output, worker_process
 from kairos.cli.app_loader import Loaded, OptionalApp, load_app
-from kairos.cli.database_option import Data, DatabaseUrl
+from kairos.cli.database_option import DatabaseChoice, with_database
 from kairos.config import Settings
 from kairos.errors import ConfigError
 from kairos.extras import require
@@ -31,8 +31,9 @@ Port = Annotated[
 ]
 
 
+@with_database
 def serve(
-    ctx: typer.Context,
+    database: DatabaseChoice,
     app: OptionalApp = None,
     host: Annotated[
         str | None,
@@ -43,15 +44,12 @@ def serve(
         ),
     ] = None,
     port: Port = None,
-    database_url: DatabaseUrl = None,
-    data: Data = None,
     log_format: log_output.LogFormat = log_output.Format.TEXT,
     log_level: log_output.LogLevel = log_output.Level.INFO,
 ) -> None:
     """Serve the API and the dashboard until a signal; it runs no jobs, and reads machines from the database."""
     require("server", "`kairos serve`")
     settings = load_service({"host": host, "port": port})
-    database = ctx.obj.overridden_by(database_url, data)
     loaded = without_app(database.settings()) if app is None else load_app(app, database)
     log_output.configure(log_format, log_level)
     listening = listen(settings.host, settings.port)

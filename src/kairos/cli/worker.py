@@ -9,7 +9,7 @@ import typer
 from kairos import defaults
 from kairos.cli import log_output, parse, worker_health, worker_process
 from kairos.cli.app_loader import BUILTIN_APP, OptionalApp, load_app
-from kairos.cli.database_option import Data, DatabaseUrl, client
+from kairos.cli.database_option import DatabaseChoice, client, with_database
 from kairos.cli.supervisor import ChildOptions, Supervisor
 from kairos.durations import duration
 from kairos.errors import BadRequest
@@ -21,8 +21,9 @@ log = Logger("kairos.cli")
 Concurrency = Annotated[int, typer.Option(min=1, max=10_000, help="Steps at once in one process.")]
 
 
+@with_database
 def worker(
-    ctx: typer.Context,
+    database: DatabaseChoice,
     app: OptionalApp = None,
     queues: Annotated[
         str | None,
@@ -52,8 +53,6 @@ def worker(
             metavar="HOST:PORT", help="Answer /healthz and /readyz there, for probes; with one process."
         ),
     ] = None,
-    database_url: DatabaseUrl = None,
-    data: Data = None,
     log_format: log_output.LogFormat = log_output.Format.TEXT,
     log_level: log_output.LogLevel = log_output.Level.INFO,
 ) -> None:
@@ -73,7 +72,7 @@ def worker(
         )
     beside = None if health is None else worker_health.health(health)
     name = app or BUILTIN_APP
-    loaded = load_app(name, ctx.obj.overridden_by(database_url, data))
+    loaded = load_app(name, database)
     log_output.configure(log_format, log_level)
     used = {machine.queue for machine in loaded.registry} | {"default"}
     for queue in options.queues or ():
