@@ -12,7 +12,7 @@ from kairos.alarms.kinds import KINDS
 from kairos.durations import duration
 from kairos.errors import BadRequest, ConfigError
 
-# A worker sends a heartbeat every 10 s; after two missed ones it is not considered alive.
+# A worker sends a heartbeat every 10 s; after two missed ones, when the third is due, it counts as gone.
 LIVE_FOR = timedelta(seconds=30)
 # A vacuum is overdue at this many dead rows and a fifth of the live ones.
 DEAD_ROWS = 100_000

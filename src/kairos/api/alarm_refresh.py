@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
-import structlog
-
 from kairos.alarms.thresholds import Thresholds
+from kairos.logger import Logger
 from kairos.worker.alarm_loop import run_checks_if_due
 
 if TYPE_CHECKING:
     from kairos.api.app import Service
 
-log = structlog.get_logger("kairos.api")
+log = Logger("kairos.api")
 
 # A caller waits this many seconds for the checks; after that it gets the alarms that are known.
 TIMEOUT = 5.0
 
 
-class AlarmRefresher:
+class AlarmRefresher(AbstractAsyncContextManager["AlarmRefresher"]):
     """Run the checks at most once at a time; a run continues when its caller has stopped waiting."""
 
     def __init__(self, service: Service) -> None:
         self._kairos = service.state.kairos
         self._task: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> AlarmRefresher:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._task is not None:

@@ -94,7 +94,10 @@ def read(cursor: str | None) -> int | None:
     except ValueError:
         found = None
     if found is None or int(found[1]) > LARGEST_ID or write(int(found[1])) != cursor:
-        raise BadCursor(
-            "The cursor is not one that a list returned: start again without one.", field="cursor"
-        )
+        raise bad_cursor()
     return int(found[1])
+
+
+def bad_cursor() -> BadCursor:
+    """Return the error for a cursor that no list returned."""
+    return BadCursor("The cursor is not one that a list returned: start again without one.", field="cursor")

@@ -59,14 +59,11 @@ def envelope(
 
 def refusal(request_id: str, error: KairosError) -> Document:
     """Return the response to one of Kairos's own errors; the text of a database error is logged, not sent."""
+    message = error.message
     if isinstance(error, DatabaseUnavailable):
-        log.error("the database is unavailable", error=error.message, request_id=request_id)
-        return envelope(
-            request_id, error.http_status, error.code, _UNAVAILABLE_MESSAGE, None, _headers(error)
-        )
-    return envelope(
-        request_id, error.http_status, error.code, error.message, _details(error), _headers(error)
-    )
+        log.error("the database is unavailable", error=message, request_id=request_id)
+        message = _UNAVAILABLE_MESSAGE
+    return envelope(request_id, error.http_status, error.code, message, _details(error), _headers(error))
 
 
 def _details(error: KairosError) -> Mapping[str, Any] | None:

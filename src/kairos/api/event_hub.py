@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from datetime import UTC, datetime
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from kairos import shapes
+from kairos.alarms.thresholds import LIVE_FOR
 from kairos.api.activity_counts import ActivityCounts
 from kairos.api.event_buffer import Entry, EventBuffer, JobEventBuffer, change_event, event, log_event
 from kairos.api.event_pages import EventPages
@@ -19,7 +20,6 @@ from kairos.api.settings import ServiceSettings
 from kairos.api.sse import Slots, StreamTimeouts
 from kairos.app import Kairos
 from kairos.logger import Logger
-from kairos.operations.queues_and_workers import ALIVE
 from kairos.shapes.alarm import Alarm
 from kairos.shapes.job import Job
 from kairos.shapes.log_line import LogRow
@@ -43,7 +43,7 @@ _PAGES_A_TURN = 8
 _ALARMS_SHOWN = 200
 
 
-class EventHub:
+class EventHub(AbstractAsyncContextManager["EventHub"]):
     """Hold the event buffers of the service, and fill them by polling while they have readers."""
 
     def __init__(self, service: Service) -> None:
@@ -66,9 +66,6 @@ class EventHub:
         self.failures = 0  # how many polls in a row have failed
         self.turns = 0
 
-    async def __aenter__(self) -> EventHub:
-        return self
-
     async def __aexit__(self, *_: object) -> None:
         if self._poller is not None:
             self._poller.cancel()
@@ -82,7 +79,7 @@ class EventHub:
     @property
     def is_ready(self) -> bool:
         """Whether the readers of the feed and the pulse are sent all changes, counts, alarms and lists from now on."""
-        followed = [buffer for buffer in (self._feed, self._pulse) if buffer is not None]
+        followed = self._followed
         return (
             all(buffer.ready for buffer in followed)
             and (not followed or (self._activity.has_started and self._alarms is not None))
@@ -90,6 +87,19 @@ class EventHub:
         )
 
     # The buffers that readers follow
+
+    @property
+    def _followed(self) -> list[EventBuffer]:
+        """The buffers of the feed and the pulse that have readers."""
+        return [buffer for buffer in (self._feed, self._pulse) if buffer is not None]
+
+    def _send(self, *events: bytes) -> None:
+        """Append events to the feed and the pulse."""
+        for buffer in self._followed if events else ():
+            if buffer.ready:
+                for each in events:
+                    buffer.append(each)
+                buffer.notify_readers()
 
     @contextmanager
     def job(self, job_id: int) -> Iterator[JobEventBuffer]:
@@ -177,14 +187,12 @@ class EventHub:
         if self._feed is not None or (self._pulse is not None and now - self._marked_at >= _PULSE / 2):
             self._marked_at = now
             marks = self._watermark
-            new = [
-                buffer for buffer in (self._feed, self._pulse) if buffer is not None and buffer.start is None
-            ]
+            new = [buffer for buffer in self._followed if buffer.start is None]
             (mark,) = await self._run("read_feed_watermark")
             marks.add(mark["last"], frozenset(mark["writers"]))
             for buffer in new:
                 buffer.start = mark["last"]
-            await self._follow_feed(now)
+            await self._follow_feed()
             await self._follow_pulse(now)
             await self._follow_activity(now)
             await self._follow_alarms(now)
@@ -240,7 +248,7 @@ class EventHub:
                 buffer.end(jobs.get(buffer.job_id))
                 buffer.notify_readers()
 
-    async def _follow_feed(self, now: float) -> None:
+    async def _follow_feed(self) -> None:
         feed = self._feed
         if feed is None:
             return
@@ -258,8 +266,7 @@ class EventHub:
             feed.notify_readers()
 
     async def _follow_alarms(self, now: float) -> None:
-        buffers = [buffer for buffer in (self._feed, self._pulse) if buffer is not None and buffer.ready]
-        if not buffers or now - self._alarmed_at < _ALARMS:
+        if now - self._alarmed_at < _ALARMS or not any(buffer.ready for buffer in self._followed):
             return
         self._alarmed_at = now
         found = {
@@ -267,11 +274,7 @@ class EventHub:
         }
         if self._alarms is not None:
             changed = [row for number, row in sorted(found.items()) if self._alarms.get(number) != row]
-            news = [event("alarm", shapes.document(shapes.read(Alarm, row))) for row in changed]
-            for buffer in buffers if news else ():
-                for each in news:
-                    buffer.append(each)
-                buffer.notify_readers()
+            self._send(*(event("alarm", shapes.document(shapes.read(Alarm, row))) for row in changed))
         self._alarms = found
 
     async def _follow_pulse(self, now: float) -> None:
@@ -294,16 +297,13 @@ class EventHub:
 
     async def _follow_activity(self, now: float) -> None:
         """Send the counts of accepted and picked jobs, which leave no history."""
-        buffers = [buffer for buffer in (self._feed, self._pulse) if buffer is not None and buffer.ready]
-        if not buffers or now - self._active_at < _ACTIVITY:
+        if now - self._active_at < _ACTIVITY or not any(buffer.ready for buffer in self._followed):
             return
         self._active_at = now
         counts, decided = self._activity, self._watermark.decided
         (row,) = await self._kairos.store.run(counts.query(now, decided))
-        news = counts.add(row, now, decided)
-        for buffer in buffers if news is not None else ():
-            buffer.append(event("counts", news))
-            buffer.notify_readers()
+        if (news := counts.add(row, now, decided)) is not None:
+            self._send(event("counts", news))
 
     async def _follow_lists(self, now: float) -> None:
         """Send the names of the lists that changed without a change of a job; `jobs` if one came due."""
@@ -312,7 +312,7 @@ class EventHub:
             return
         self._listed_at = now
         found = {
-            row["list"]: row["mark"] for row in await self._run("read_list_versions", ALIVE, _LINES, None)
+            row["list"]: row["mark"] for row in await self._run("read_list_versions", LIVE_FOR, _LINES, None)
         }
         if self._lists is not None:
             changed = sorted(name for name, mark in found.items() if self._lists.get(name) != mark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from fastapi import Request
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _STALE = 1.0
 
 
-class QueueQuota:
+class QueueQuota(AbstractAsyncContextManager["QueueQuota"]):
     """Cache the names of the queues, and read them from the database only for a new name.
 
     Every queue makes the list of queues and the alarm checks a little slower, so a caller with the scope `enqueue`
@@ -32,9 +33,6 @@ class QueueQuota:
         self._known: set[str] = set()
         self._read_at = float("-inf")
         self._turn = asyncio.Lock()
-
-    async def __aenter__(self) -> QueueQuota:
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         self._known.clear()

@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from kairos.errors import DatabaseUnavailable
@@ -59,7 +59,7 @@ async def read_aged(
     return await (otherwise() if otherwise is not None else kairos.run(make()))
 
 
-class ReplicaReads:
+class ReplicaReads(AbstractAsyncContextManager["ReplicaReads"]):
     """Connections to the replica, and what is known of its age.
 
     The age is proven, not guessed from clocks: the position of the primary's log is noted with the time, and a replica
@@ -82,12 +82,7 @@ class ReplicaReads:
         self._reason = ""
         self._reported = -_REPORT_EVERY
 
-    async def __aenter__(self) -> ReplicaReads:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._store.close()
 
     async def run(self, make: Callable[[], Operation[T]]) -> tuple[T, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Coroutine, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,7 +40,7 @@ def rounded(window: int) -> int:
     return -(-window // step) * step
 
 
-class StatsCache:
+class StatsCache(AbstractAsyncContextManager["StatsCache"]):
     """Count new rows before reading the stats, so that they are fresh even if no worker runs.
 
     All requests for a window wait for the same task, which goes on if they leave. All windows share the statements
@@ -58,9 +59,6 @@ class StatsCache:
         self._at = -FRESH
         self._rows: dict[Query, Sequence[Row]] = {}
         self._stats: dict[int, Stats] = {}
-
-    async def __aenter__(self) -> StatsCache:
-        return self
 
     async def __aexit__(self, *error: object) -> None:
         for task in self._tasks:

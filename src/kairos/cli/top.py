@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from kairos import serializers, shapes
+from kairos.alarms.thresholds import LIVE_FOR
 from kairos.app import SyncKairos
 from kairos.cli import output
 from kairos.cli.database_option import Json, on_database
@@ -23,8 +23,6 @@ from kairos.fsm.lifecycle import LIVE, JobState
 
 _LATEST = 10
 _LATEST_OF = (JobState.RUNNING, JobState.FAILED)
-# A worker without a heartbeat for this long is dead, or cannot reach the database.
-_SILENT = timedelta(seconds=30)
 
 
 @on_database
@@ -135,4 +133,4 @@ def _parts(kairos: SyncKairos) -> Iterator[RenderableType]:
 def _condition(worker: Any, newest: Any) -> str:
     if worker.stopping_at is not None:
         return "stopping"
-    return "silent" if newest - worker.seen_at > _SILENT else ""
+    return "silent" if newest - worker.seen_at > LIVE_FOR else ""

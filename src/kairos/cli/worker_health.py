@@ -9,13 +9,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import structlog
-
 from kairos.app import Kairos
 from kairos.cli.worker_process import Beside
 from kairos.errors import BadRequest, KairosError
+from kairos.logger import Logger
 
-log = structlog.get_logger("kairos.cli")
+log = Logger("kairos.cli")
 _LONGEST_REQUEST = 4096
 _TIMEOUT = 5.0
 

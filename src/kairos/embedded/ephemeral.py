@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from typing import TYPE_CHECKING
+
+from kairos.embedded.server_watchdog import PipedProcess
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,28 +21,8 @@ until rm -rf -- "$1" "$2" 2>/dev/null || [ $tries -ge 100 ]; do tries=$((tries +
 """
 
 
-class Watcher:
-    """A small process that waits for this one to end, then cleans up after it."""
+class Watcher(PipedProcess):
+    """Cleans up after this process: `finish` does so at once, and waits until it is done."""
 
     def __init__(self, data: Path, socket_directory: Path) -> None:
-        reading, self._writing = os.pipe()
-        try:
-            self._process = subprocess.Popen(
-                ["/bin/sh", "-c", WATCHER, "kairos-watcher", data, socket_directory],
-                stdin=reading,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                start_new_session=True,  # a Ctrl-C in the terminal must not reach it
-            )
-        finally:
-            os.close(reading)
-
-    def discard_after_fork(self) -> None:
-        """Close a forked child's copy of the pipe: only the parent's end must close it."""
-        os.close(self._writing)
-
-    def finish(self) -> None:
-        """Clean up now, and wait until that is done."""
-        os.close(self._writing)
-        self._process.wait(timeout=30)
+        super().__init__(WATCHER, "kairos-watcher", data, socket_directory)

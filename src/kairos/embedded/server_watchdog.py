@@ -17,15 +17,14 @@ WAIT = 'read -r line || exec "$@"'
 TIMEOUT = 20.0
 
 
-class ServerWatchdog:
-    """A small process that outlives this one and stops the server if no other process uses it."""
+class PipedProcess:
+    """A small shell process that outlives this one, and whose standard input ends when this one does."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, script: str, name: str, *arguments: str | Path) -> None:
         reading, self._writing = os.pipe()
-        stop = [sys.executable, "-P", "-m", "kairos.embedded.server_watchdog", str(data)]
         try:
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", WAIT, "kairos-server-watchdog", *stop],
+                ["/bin/sh", "-c", script, name, *arguments],
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -39,12 +38,24 @@ class ServerWatchdog:
         """Close a forked child's copy of the pipe: only the parent's end must close it."""
         os.close(self._writing)
 
+    def finish(self) -> None:
+        """End its standard input, and wait until the process has ended."""
+        os.close(self._writing)
+        self._process.wait(timeout=30)
+
+
+class ServerWatchdog(PipedProcess):
+    """Stops the server after this process was killed, if no other process uses the server."""
+
+    def __init__(self, data: Path) -> None:
+        stop = (sys.executable, "-P", "-m", "kairos.embedded.server_watchdog", data)
+        super().__init__(WAIT, "kairos-server-watchdog", *stop)
+
     def stop(self) -> None:
         """End the watchdog after the server was left or stopped normally."""
         with suppress(BrokenPipeError):  # the watchdog was killed
             os.write(self._writing, b"\n")
-        os.close(self._writing)
-        self._process.wait(timeout=30)
+        self.finish()
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
@@ -19,6 +19,7 @@ from kairos.machine.field_checks import (
     check_name,
     check_queue,
     check_range,
+    check_tags,
 )
 
 # Options that record the origin of a call; users cannot set them.
@@ -85,10 +86,7 @@ class Options:
             )
         if self.if_taken not in ("raise", "return"):
             raise BadRequest(f'if_taken is {self.if_taken!r}; it is "raise" or "return".', field="if_taken")
-        if isinstance(self.tags, str) or not isinstance(self.tags, Iterable):
-            raise BadRequest(f"tags is {self.tags!r}; give a list of strings.", field="tags")
-        for tag in self.tags:
-            check_name(tag, "tags")
+        check_tags(self.tags)
         if self.reply_to is not None:
             _check_reply(self.reply_to)
         if self.retry is not None:
@@ -132,6 +130,13 @@ class Call:
             check_queue(self.queue, self.action)
         if self.options.run_at is not None:
             check_end(self.options.run_at, self.options.ttl_by or self.ttl)
+
+    @property
+    def job_ttl(self) -> timedelta | None:
+        """The TTL of the job: that of the options, or else of the machine; None if the job expires at an instant."""
+        if self.options.expires_at is not None:
+            return None
+        return self.ttl if self.options.ttl_by is None else self.options.ttl_by
 
 
 class CallableMachine(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -30,6 +31,21 @@ def check_name(value: Any, field: str) -> None:
         ) from error
     if any(ord(letter) < 32 for letter in value):
         raise BadRequest(f"{field} contains a control character.", field=field)
+
+
+def check_given_names(**values: Any) -> None:
+    """Check each of these names that is not None; the keyword is the field."""
+    for field, value in values.items():
+        if value is not None:
+            check_name(value, field)
+
+
+def check_tags(tags: Any) -> None:
+    """Require a list of names, and not text, which would be taken for a list of letters."""
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        raise BadRequest(f"tags is {tags!r}; give a list of strings.", field="tags")
+    for tag in tags:
+        check_name(tag, "tags")
 
 
 def check_queue(queue: Any, action: str) -> None:

@@ -56,6 +56,11 @@ def _waiting(thresholds: Thresholds) -> tuple[Any, ...]:
     )
 
 
+def _slow(statement: str, kind: str) -> Check:
+    """Return a slow check for one kind of alarm, whose only parameter is the threshold of that kind."""
+    return Check(statement, frozenset({kind}), lambda t: (t.after[kind],), slow=True)
+
+
 CHECKS: Sequence[Check] = (
     Check(
         "find_late_queues",
@@ -92,38 +97,17 @@ CHECKS: Sequence[Check] = (
         lambda t: (t.dead_rows, t.after["vacuum_behind"]),
         slow=True,
     ),
-    Check(
-        "find_open_transactions",
-        frozenset({"transaction_open"}),
-        lambda t: (t.after["transaction_open"],),
-        slow=True,
-    ),
-    Check(
-        "find_asynchronous_standbys",
-        frozenset({"standby_asynchronous"}),
-        lambda t: (t.after["standby_asynchronous"],),
-        slow=True,
-    ),
+    _slow("find_open_transactions", "transaction_open"),
+    _slow("find_asynchronous_standbys", "standby_asynchronous"),
     # Its alarm is cleared by check_job_ledger alone, which counts.
     Check("find_unbalanced_removals", frozenset(), lambda _: (), slow=True),
-    Check(
-        "find_long_runs",
-        frozenset({"jobs_running_long"}),
-        lambda t: (t.after["jobs_running_long"],),
-        slow=True,
-    ),
-    Check(
-        "find_held_up_keys",
-        frozenset({"key_held_up"}),
-        lambda t: (t.after["key_held_up"],),
-        slow=True,
-    ),
+    _slow("find_long_runs", "jobs_running_long"),
+    _slow("find_held_up_keys", "key_held_up"),
 )
 
 
-# The jobs themselves, one by one: only where there are not too many, and once an hour.
 def ledger_check(most: int) -> Check:
-    """Return the check that counts all jobs, if there are at most `most`."""
+    """Return the check that counts the jobs one by one, if there are at most `most`; the alarm loop runs it hourly."""
     return Check("check_job_ledger", frozenset({"ledger_unbalanced"}), lambda _: (most,), slow=True)
 
 

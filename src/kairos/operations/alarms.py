@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from kairos.alarms.decide import Changes, Found, Open, decide
 from kairos.alarms.kinds import CHECK_FAILED, KINDS
 from kairos.errors import Conflict, NotFound
-from kairos.machine.field_checks import LARGEST_ID, check_name, check_range, checked_id
+from kairos.machine.field_checks import LARGEST_ID, check_given_names, check_range, checked_id
 from kairos.operations.alarm_checks import Findings
 from kairos.operations.enqueue_jobs import insert
 from kairos.operations.webhooks import deliveries
@@ -55,8 +55,7 @@ def acknowledge(alarm_id: int, *, actor: str | None = None) -> Operation[Alarm]:
     For a ledger that does not balance, it also writes off the difference.
     """
     checked_id(alarm_id, "alarm")
-    if actor is not None:
-        check_name(actor, "actor")
+    check_given_names(actor=actor)
     seen = yield Query("acknowledge_alarm", (alarm_id, actor))
     if not seen:
         if not (yield Query("list_alarms", (True, None, 1, alarm_id))):

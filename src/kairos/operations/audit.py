@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kairos import json_codec
-from kairos.machine.field_checks import LARGEST_ID, check_name, check_range
+from kairos.machine.field_checks import LARGEST_ID, check_given_names, check_range
 from kairos.shapes import read
 from kairos.shapes.audit import AuditRow
 from kairos.store.array_literals import plain, texts
@@ -76,9 +76,7 @@ def audit(
     check_range(limit, "limit", 1, 1000)
     if before is not None:
         check_range(before, "cursor", 1, LARGEST_ID)
-    for field, name in (("actor", actor), ("verb", verb), ("target", target)):
-        if name is not None:
-            check_name(name, field)
+    check_given_names(actor=actor, verb=verb, target=target)
     found = yield Query("list_audit", (before, actor, verb, target, limit))
     return [read(AuditRow, row) for row in found]
 

@@ -11,7 +11,7 @@ from kairos import json_codec
 from kairos.durations import duration
 from kairos.errors import BadRequest, Conflict, Duplicate, InboxFull, InvalidTransition, NotFound
 from kairos.fsm.requests import REQUESTS, JobRequest, can
-from kairos.machine.field_checks import check_instant, check_name
+from kairos.machine.field_checks import check_given_names, check_instant, check_name
 from kairos.operations.read_jobs import get, job_number
 from kairos.shapes.job import Job
 from kairos.store.query import Notify, Operation, Query, Row
@@ -73,8 +73,7 @@ def signal(
     and `InboxFull` if its inbox is full.
     """
     check_name(name, "name")
-    if dedup_key is not None:
-        check_name(dedup_key, "dedup_key")
+    check_given_names(dedup_key=dedup_key)
     if isinstance(target, str):
         check_name(target, "target")
     by_id, by_key = (None, target.encode()) if isinstance(target, str) else (job_number(target), None)

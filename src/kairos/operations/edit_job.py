@@ -9,7 +9,7 @@ from kairos.durations import duration
 from kairos.errors import BadRequest
 from kairos.fsm.requests import REQUESTS
 from kairos.machine.call import check_end
-from kairos.machine.field_checks import check_instant, check_name, check_queue, check_range
+from kairos.machine.field_checks import check_instant, check_queue, check_range, check_tags
 from kairos.operations.change_jobs import one
 from kairos.operations.read_jobs import get, job_number
 from kairos.shapes.job import Job
@@ -71,7 +71,4 @@ def _check(changes: Mapping[str, Any]) -> None:
     if changes.get("expires_at") is not None:
         check_instant(changes["expires_at"], "expires_at")
     if "tags" in changes:
-        if not isinstance(changes["tags"], list | tuple):
-            raise BadRequest(f"tags is {changes['tags']!r}; give a list of strings.", field="tags")
-        for tag in changes["tags"]:
-            check_name(tag, "tags")
+        check_tags(changes["tags"])

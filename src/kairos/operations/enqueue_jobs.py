@@ -90,10 +90,6 @@ def insert(batch: Sequence[Call]) -> Query:
         return _insert_alike(batch)
     options = [call.options for call in batch]
     here = telemetry.traceparent()
-    ttls = [
-        None if given.expires_at else call.ttl if given.ttl_by is None else given.ttl_by
-        for call, given in zip(batch, options, strict=True)
-    ]
     return Query(
         "insert_jobs",
         (
@@ -107,7 +103,7 @@ def insert(batch: Sequence[Call]) -> Query:
             plain([given.ordered or None for given in options]),
             instants(given.run_at for given in options),
             microseconds(given.delay_by for given in options),
-            microseconds(ttls),
+            microseconds(call.job_ttl for call in batch),
             instants(given.expires_at for given in options),
             texts([given.unique for given in options]),
             texts([texts(given.scope) if given.unique else None for given in options]),
@@ -141,7 +137,6 @@ def _are_alike(batch: Sequence[Call]) -> bool:
 
 def _insert_alike(batch: Sequence[Call]) -> Query:
     call, given = batch[0], batch[0].options
-    ttl = None if given.expires_at else call.ttl if given.ttl_by is None else given.ttl_by
     return Query(
         "insert_alike_jobs",
         (
@@ -153,7 +148,7 @@ def _insert_alike(batch: Sequence[Call]) -> Query:
             str(given.priority),
             None if given.run_at is None else given.run_at.isoformat(),
             _microseconds(given.delay_by),
-            _microseconds(ttl),
+            _microseconds(call.job_ttl),
             None if given.expires_at is None else given.expires_at.isoformat(),
             str(given.reply_to[0]) if given.reply_to else None,
             given.reply_to[1] if given.reply_to else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from kairos.machine.field_checks import check_instant, check_name
+from kairos.machine.field_checks import check_given_names, check_instant
 from kairos.shapes import read
 from kairos.shapes.error_group import ErrorGroup
 from kairos.store.query import Operation, Query
@@ -22,9 +22,7 @@ def error_groups(
     limit: int = 50,
 ) -> Operation[tuple[list[ErrorGroup], int | None]]:
     """Return a page of groups of failures, newest failure first, and the job id to continue before."""
-    for name, given in (("action", action), ("queue", queue)):
-        if given is not None:
-            check_name(given, name)
+    check_given_names(action=action, queue=queue)
     if since is not None:
         check_instant(since, "since")
     found = yield Query("list_error_groups", (before, limit + 1, action, queue, since, MOST_COUNTED))

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from kairos import json_codec
+from kairos.alarms.thresholds import LIVE_FOR
 from kairos.errors import NotFound
 from kairos.fsm import render
 from kairos.machine.definition import Machine
 from kairos.machine.field_checks import check_name
 from kairos.machine.registry import Registry
 from kairos.machine.stored_machine import write_options
-from kairos.operations.queues_and_workers import ALIVE
 from kairos.shapes import read
 from kairos.shapes.machine import MachineRow
 from kairos.store.array_literals import microseconds, plain, texts
@@ -53,7 +53,7 @@ def machines(
     names: Iterable[str] | None = None, *, after: str | None = None, limit: int | None = None
 ) -> Operation[list[MachineRow]]:
     """Return every version of the registered machines, by name; or of at most `limit` machines after a name."""
-    found = yield Query("list_machines", (None if names is None else list(names), ALIVE, after, limit))
+    found = yield Query("list_machines", (None if names is None else list(names), LIVE_FOR, after, limit))
     return [read(MachineRow, row) for row in found]
 
 

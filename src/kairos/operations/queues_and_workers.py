@@ -7,6 +7,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, Unpack
 
+from kairos.alarms.thresholds import LIVE_FOR
 from kairos.durations import Duration, duration
 from kairos.errors import BadRequest, NotFound
 from kairos.fsm.lifecycle import LIVE
@@ -20,8 +21,6 @@ from kairos.suggest import did_you_mean
 LIMITS = tuple(Limits.__annotations__)
 # In each state at most about this many jobs are counted over all queues, so that a backlog does not slow the list down.
 MOST_COUNTED = 100_000
-# A worker sends a heartbeat every 10 s; after three missed ones it is considered gone.
-ALIVE = timedelta(seconds=30)
 # The counts that a statement that changes a queue does not return.
 _NOT_COUNTED: dict[str, Any] = {**dict.fromkeys(LIVE, 0), "oldest_at": None, "at_least": ()}
 
@@ -31,14 +30,14 @@ def queues(*, after: str | None = None, limit: int | None = None) -> Operation[l
 
     `at_least` of a queue names the states that may have more jobs than were counted.
     """
-    found = yield Query("list_queues", (None, MOST_COUNTED, after, limit, ALIVE))
+    found = yield Query("list_queues", (None, MOST_COUNTED, after, limit, LIVE_FOR))
     return [read(Queue, row) for row in found]
 
 
 def queue(name: str) -> Operation[Queue]:
     """Return one queue, if it has or had jobs, has settings or has a live worker."""
     check_name(name, "queue")
-    found = yield Query("list_queues", (name, MOST_COUNTED, None, None, ALIVE))
+    found = yield Query("list_queues", (name, MOST_COUNTED, None, None, LIVE_FOR))
     if not found:
         raise NotFound(
             f"There is no queue {name!r}: it has no jobs and no settings, and no worker serves it."
@@ -82,14 +81,14 @@ def check_limits(queue: str, limits: Mapping[str, Any]) -> None:
 
 def workers(*, after: str | None = None, limit: int | None = None) -> Operation[list[WorkerRow]]:
     """Return the workers by id: all of them, or at most `limit` after one."""
-    found = yield Query("list_workers", (None, ALIVE, after, limit))
+    found = yield Query("list_workers", (None, LIVE_FOR, after, limit))
     return [read(WorkerRow, row) for row in found]
 
 
 def worker(name: str) -> Operation[WorkerRow]:
     """Return one worker."""
     check_name(name, "worker")
-    found = yield Query("list_workers", (name, ALIVE, None, None))
+    found = yield Query("list_workers", (name, LIVE_FOR, None, None))
     if not found:
         raise NotFound(f"There is no worker {name!r}; it may have left.")
     return read(WorkerRow, found[0])

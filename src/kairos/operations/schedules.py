@@ -151,8 +151,7 @@ def stored_call(row: Row) -> Call:
 
 def _given(name: str, intent: str, call: Call, options: ScheduleOptions) -> tuple[Any, ...]:
     """Return the parameters that `match_schedule` compares and `save_schedule` stores."""
-    given = call.options
-    ttl = given.ttl_by if given.ttl_by is not None else call.ttl
+    given, ttl = call.options, call.job_ttl
     return (
         name,
         intent,

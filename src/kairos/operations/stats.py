@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from kairos import histogram
 from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import LIVE, TERMINAL, JobState
-from kairos.machine.field_checks import check_instant, check_name, check_range
+from kairos.machine.field_checks import check_given_names, check_instant, check_range
 from kairos.operations.queues_and_workers import queues
 from kairos.shapes.queue import Queue
 from kairos.store.query import Operation, Query, Row
@@ -131,9 +131,7 @@ def series(
         raise BadRequest(
             f"step is {step}; it must be whole minutes that divide a day, in seconds.", field="step"
         )
-    for name, given in (("action", action), ("queue", queue), ("schedule", schedule)):
-        if given is not None:
-            check_name(given, name)
+    check_given_names(action=action, queue=queue, schedule=schedule)
     for name, moment in (("from", start), ("to", end)):
         if moment is not None:
             check_instant(moment, name)

@@ -10,10 +10,11 @@ from datetime import timedelta
 from typing import Any, TypeVar, overload
 
 from kairos.actions.chain import with_chains
+from kairos.alarms.thresholds import LIVE_FOR
 from kairos.app import Kairos, SyncKairos
 from kairos.fsm.lifecycle import LIVE
 from kairos.machine.context import Context
-from kairos.operations.queues_and_workers import ALIVE, MOST_COUNTED
+from kairos.operations.queues_and_workers import MOST_COUNTED
 from kairos.store.query import Query
 from kairos.worker import step_logging
 from kairos.worker.claim import Claim
@@ -25,6 +26,7 @@ from kairos.worker.leases import Leases
 from kairos.worker.log_writer import LogWriter
 from kairos.worker.picker import Picker
 from kairos.worker.settle import Settlement
+from kairos.worker.step_failures import since_start_in
 from kairos.worker.sweeper import Sweeper
 from kairos.worker.transaction import StepTransaction, session_name
 
@@ -79,12 +81,12 @@ class _Inline:
         self._executor = Executor(
             with_chains(app.registry),
             1,
-            self._submit,
-            self._commit_own,
+            self.settle,
+            lambda settlement, transaction: self._flusher.commit_own(settlement, transaction),
             self._leases,
             runtime=self,
             load_inbox=Inboxes(self._store).load,
-            since_start=self._since_start,
+            since_start=since_start_in(self._store),
             clusters=Clusters(app.settings),
         )
         self._log_writer = LogWriter(self._store, NAME, _LEASE)
@@ -123,7 +125,7 @@ class _Inline:
     async def _find_work(self) -> bool:
         while await self._sweeper.tick() == 0.0:
             pass
-        found = await self._store.run(Query("list_queues", (None, MOST_COUNTED, None, None, ALIVE)))
+        found = await self._store.run(Query("list_queues", (None, MOST_COUNTED, None, None, LIVE_FOR)))
         queues = [row["name"] for row in found if any(row[state] for state in LIVE)]
         if not queues:
             return False
@@ -164,13 +166,3 @@ class _Inline:
         self, ctx: Context[Any], level: str, line: str, fields: str | None, stream: str | None
     ) -> None:
         self._log_writer.add(ctx.id, ctx.lease, ctx.step, ctx.attempt, level, line, fields, stream)
-
-    async def _since_start(self, job_id: int) -> timedelta | None:
-        rows = await self._store.run(Query("read_since_start", (job_id,)))
-        return rows[0]["since_start"] if rows else None
-
-    def _submit(self, settlement: Settlement) -> None:
-        self._flusher.submit(settlement)
-
-    async def _commit_own(self, settlement: Settlement, transaction: StepTransaction) -> None:
-        await self._flusher.commit_own(settlement, transaction)

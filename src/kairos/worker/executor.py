@@ -159,14 +159,10 @@ class Executor:
     async def finish(self, grace: float) -> None:
         """Wait for running steps to end; after `grace` seconds, interrupt them."""
         self.stopping = True
-        deadline = asyncio.get_running_loop().time() + grace
-        while self.running and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.01)
+        await self._wait_for_steps(grace)
         for running in list(self.running.values()):
             running.interrupt()
-        deadline = asyncio.get_running_loop().time() + CANCELLED_WITHIN
-        while self.running and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.01)
+        await self._wait_for_steps(CANCELLED_WITHIN)
         for running in self.running.values():
             log.error(
                 "a step does not end; its job is given back", job=running.claim.id, step=running.step.name
@@ -176,6 +172,11 @@ class Executor:
         for lane in list(self._lanes):
             lane.cancel()
         await self._step_runners.close()
+
+    async def _wait_for_steps(self, at_most: float) -> None:
+        deadline = time.monotonic() + at_most
+        while self.running and time.monotonic() < deadline:
+            await asyncio.sleep(0.01)
 
     async def _lane(self) -> None:
         lane = asyncio.current_task()

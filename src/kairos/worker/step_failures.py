@@ -16,6 +16,8 @@ from kairos.machine.definition import Machine
 from kairos.machine.outcome import Stop
 from kairos.machine.secrets import replace_secrets, secrets_of
 from kairos.machine.step_log import as_json, cut, trace_of
+from kairos.store.async_store import AsyncStore
+from kairos.store.query import Query
 from kairos.worker.claim import Claim
 from kairos.worker.settle import Settlement, error_text, failure, lost_connection, release, settle
 
@@ -105,6 +107,16 @@ class StepFailures:
             policy = read_policy(claim.retry) or machine.handle
             if not isinstance(policy, Backoff) or policy.within is not None:
                 ctx.since_start = await self._since_start(claim.id)
+
+
+def since_start_in(store: AsyncStore) -> Callable[[int], Awaitable[timedelta | None]]:
+    """Return the function that reads from the database how long a job has been running."""
+
+    async def since_start(job_id: int) -> timedelta | None:
+        rows = await store.run(Query("read_since_start", (job_id,)))
+        return rows[0]["since_start"] if rows else None
+
+    return since_start
 
 
 def describe(claim: Claim) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any
 
 from kairos.alarms.thresholds import Thresholds
@@ -41,6 +40,7 @@ from kairos.worker.pruner import Pruner
 from kairos.worker.quarantine import Quarantine, mark_in
 from kairos.worker.settle import release
 from kairos.worker.stats_counter import StatsCounter
+from kairos.worker.step_failures import since_start_in
 from kairos.worker.sweeper import Sweeper
 from kairos.worker.transaction import StepTransaction, session_name
 from kairos.worker.unknown_actions import known_names
@@ -107,14 +107,14 @@ class Worker:
         self.executor = Executor(
             self._registry,
             settings.concurrency,
-            self._submit,
-            self._commit_own,
+            lambda settlement: self.flusher.submit(settlement),
+            lambda settlement, transaction: self.flusher.commit_own(settlement, transaction),
             self._leases,
             runtime=self,
             load_inbox=Inboxes(store).load,
             quarantine=Quarantine(self._leases, mark_in(store, self.name)),
             on_death=_exit_if_loop_died,
-            since_start=self._since_start,
+            since_start=since_start_in(store),
             clusters=Clusters(store.settings, self._report_cluster),
         )
         self.picker = Picker(
@@ -297,19 +297,9 @@ class Worker:
         if running is not None and not running.ctx.cancel_requested:
             running.stop()
 
-    async def _since_start(self, job_id: int) -> timedelta | None:
-        rows = await self._store.run(Query("read_since_start", (job_id,)))
-        return rows[0]["since_start"] if rows else None
-
     async def _report_cluster(self, kind: str, why: str) -> None:
         """Record that a cluster does not serve, for the alarm."""
         await self._store.run(Query("note_incident", ("runner_unavailable", kind, why[:300])))
-
-    def _submit(self, settlement: Any) -> None:
-        self.flusher.submit(settlement)
-
-    async def _commit_own(self, settlement: Any, transaction: StepTransaction) -> None:
-        await self.flusher.commit_own(settlement, transaction)
 
     def _go_on(self, claim: Claim) -> None:
         if self.executor.stopping:

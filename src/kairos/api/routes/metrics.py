@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import structlog
 from fastapi import APIRouter, Request
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from starlette.responses import Response
@@ -12,8 +11,9 @@ from starlette.responses import Response
 from kairos.api.prometheus import DatabaseMetrics
 from kairos.api.stats_cache import MetricsCache
 from kairos.errors import DatabaseUnavailable
+from kairos.logger import Logger
 
-log = structlog.get_logger("kairos.api")
+log = Logger("kairos.api")
 
 router = APIRouter(tags=["meta"])
 

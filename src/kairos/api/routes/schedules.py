@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -19,7 +19,7 @@ from kairos.api.restore_redacted import restore_redacted
 from kairos.api.schemas import schedules as schemas
 from kairos.api.schemas.jobs import JobAnswer
 from kairos.app import Kairos
-from kairos.errors import BadCursor, BadRequest, Conflict
+from kairos.errors import BadRequest, Conflict
 from kairos.machine.call import Call
 from kairos.machine.field_checks import check_instant, check_name
 from kairos.operations import schedules as operations
@@ -34,7 +34,7 @@ from kairos.store.query import Operation, Row
 
 router = APIRouter(tags=["schedules"])
 
-_POLICIES = ("tz", "overlap", "catch_up", "catch_up_within", "jitter", "start", "end", "count")
+_POLICIES = tuple(each.name for each in fields(ScheduleOptions))
 _OPTIONS = ("queue", "priority", "key", "ttl", "tags")
 _MAY_BE_NULL = frozenset({"start", "end", "count", "key", "ttl"})
 
@@ -238,11 +238,7 @@ def _check_cursor(cursor: str) -> None:
     try:
         check_name(cursor, "cursor")
     except BadRequest:
-        raise _bad_cursor() from None
-
-
-def _bad_cursor() -> BadCursor:
-    return BadCursor("The cursor is not one that a list returned: start again without one.", field="cursor")
+        raise cursors.bad_cursor() from None
 
 
 def _position(cursor: str | None) -> tuple[datetime | None, int]:
@@ -256,4 +252,4 @@ def _position(cursor: str | None) -> tuple[datetime | None, int]:
         check_instant(before, "cursor")
         return before, int(generation)
     except (ValueError, BadRequest):
-        raise _bad_cursor() from None
+        raise cursors.bad_cursor() from None
