@@ -28,6 +28,7 @@ REMEMBERED = 5.0
 _PROVEN_FOR = 3600.0
 _REMEMBERED_AT_MOST = 10_000
 _ISSUED = 1000  # how many ids of the newest keys are cached
+# Seconds that open access is cached: callers without a key are served for that long after another process made one.
 _STILL_OPEN = 1.0
 # Headers that proxies add: a request with one of them may come from another machine.
 _FORWARDED = frozenset(
@@ -51,7 +52,7 @@ _FORWARDED_PREFIX = "x-forwarded"
 
 
 # Charges the rate limit of a key by its id, or of the client's address for None; raises `TooManyRequests`.
-Pay: TypeAlias = Callable[[str | None], None]
+Charge: TypeAlias = Callable[[str | None], None]
 
 
 def _charge_nothing(_: str | None) -> None:
@@ -72,27 +73,27 @@ class Authentication:
         self._asked_for_keys = float("-inf")
         self._local_csrf = token_hex(32)
 
-    async def identify(self, headers: Headers, pay: Pay = _charge_nothing) -> Caller:
+    async def identify(self, headers: Headers, charge: Charge = _charge_nothing) -> Caller:
         """Return the caller by key, as local where access is open, or by cookie; else raise `Unauthorized`.
 
-        `pay` charges a rate limit; it is called before a key or a cookie is looked up in the database.
+        `charge` is called before a key or a cookie is looked up in the database.
         """
         if (given := headers.get("authorization")) is not None:
-            return await self._by_key(given, pay)
+            return await self._by_key(given, charge)
         if await self.is_open():
             if any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers):
                 raise Unauthorized("Requests through a proxy need a key: make one with `kairos keys add`.")
             return LOCAL
         if (cookie := session_cookie(headers)) is not None:
-            return await self._by_session(cookie, pay)
+            return await self._by_session(cookie, charge)
         raise Unauthorized("The request has no key: send Authorization: Bearer kr_….")
 
-    async def by_token(self, token: str, pay: Pay = _charge_nothing) -> Caller:
+    async def by_token(self, token: str, charge: Charge = _charge_nothing) -> Caller:
         """Return the caller who holds a key."""
         caller = self._remembered(b"key", token)
         if caller is None:
             if not self._is_proven(b"key", token):
-                await self._charge_lookup(token, pay)
+                await self._charge_lookup(token, charge)
             found = await self._kairos.run(holder(token))
             if found is None:
                 self._forget_proof(b"key", token)
@@ -101,12 +102,12 @@ class Authentication:
             self._remember(b"key", token, caller, found)
         return caller
 
-    async def _by_session(self, cookie: str, pay: Pay) -> Caller:
+    async def _by_session(self, cookie: str, charge: Charge) -> Caller:
         """Return the caller whose key a browser signed in with."""
         caller = self._remembered(b"session", cookie)
         if caller is None:
             if not self._is_proven(b"session", cookie):
-                pay(None)
+                charge(None)
             found = await self._kairos.run(session_holder(cookie))
             if found is None:
                 self._forget_proof(b"session", cookie)
@@ -134,28 +135,28 @@ class Authentication:
         cookie = session_cookie(headers)
         return self._local_csrf if cookie is None else csrf_token(cookie)
 
-    async def _by_key(self, authorization: str, pay: Pay) -> Caller:
+    async def _by_key(self, authorization: str, charge: Charge) -> Caller:
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":
             raise Unauthorized("The Authorization header is not an API key: send Bearer kr_….")
-        return await self.by_token(token.strip(), pay)
+        return await self.by_token(token.strip(), charge)
 
     def _remembered(self, kind: bytes, token: str) -> Caller | None:
         until, caller = self._known.get(_fingerprint(kind, token), (0.0, None))
         return caller if time.monotonic() < until else None
 
-    async def _charge_lookup(self, token: str, pay: Pay) -> None:
+    async def _charge_lookup(self, token: str, charge: Charge) -> None:
         """Charge the lookup of a key to its address; if that limit is used up, to the key, if its id was issued.
 
         A flood of invented keys from one address thus does not lock out valid keys behind the same address.
         """
         try:
-            pay(None)
+            charge(None)
         except TooManyRequests:
             key_id, _ = split(token, PREFIX)
             if key_id not in await self._issued_ids():
                 raise
-            pay(key_id)
+            charge(key_id)
 
     async def _issued_ids(self) -> frozenset[str]:
         if time.monotonic() - self._issued_at > REMEMBERED:

@@ -74,12 +74,12 @@ class Authorization:
             await self._write_audit_row(scope)
             await self._run_audited(scope, receive, send)
             return
-        state["known"] = partial(self._write_audit_row, scope)
+        state["write_audit_row"] = partial(self._write_audit_row, scope)
         try:
             await self._run_audited(scope, receive, send)
         finally:
             # It refers back to the scope, which would stay in memory until a garbage collection.
-            del state["known"]
+            del state["write_audit_row"]
 
     async def _admit_and_read(self, scope: Request, receive: Receive, headers: Headers) -> Receive:
         """Admit the request and read its body; return a `receive` that gives the body to the route."""
@@ -109,22 +109,22 @@ class Authorization:
 
     async def _identify(self, scope: Request, headers: Headers) -> Caller:
         """Return the caller. A lookup in the database is charged to the address, and refunded if the key is valid."""
-        paid = ""
+        charged = ""
 
-        def pay(key_id: str | None) -> None:
-            nonlocal paid
+        def charge(key_id: str | None) -> None:
+            nonlocal charged
             wanted = _address(scope) if key_id is None else f"id:{key_id}"
             self._rates.take(wanted)
-            paid = wanted
+            charged = wanted
 
         try:
-            caller = await self._access.identify(headers, pay)
+            caller = await self._access.identify(headers, charge)
         except Unauthorized:
-            if not paid:
-                pay(None)
+            if not charged:
+                charge(None)
             raise
-        if paid:
-            self._rates.give_back(paid)
+        if charged:
+            self._rates.give_back(charged)
         self._rates.take(caller.actor)
         return caller
 

@@ -30,20 +30,20 @@ _SECURITY: dict[str, Any] = {
 
 
 _TAGS = {
-    "jobs": "Accept jobs, look at them, change their course.",
+    "jobs": "Enqueue, list, read and change jobs.",
     "signals": "Durable messages to one job.",
     "machines": "The actions that workers know, and their diagrams.",
-    "lifecycle": "Every state of a job and every change.",
-    "queues": "What waits where, and how fast it may go.",
-    "workers": "Who runs jobs.",
-    "schedules": "Recurrences, and what became of each tick.",
-    "watching": "How many, how fast, and what happens as it happens.",
-    "alarms": "What would otherwise be silent.",
-    "webhooks": "Where alarms are sent.",
-    "keys": "Who may use the service, and for what.",
-    "audit": "Who asked for which change, and how it ended.",
-    "session": "Signing in and out of the dashboard.",
-    "meta": "Is it alive, can it work, what is it.",
+    "lifecycle": "The states of a job, and the transitions between them.",
+    "queues": "The queues: their jobs, limits and pauses.",
+    "workers": "The workers that run jobs.",
+    "schedules": "Recurring jobs, and the record of their ticks.",
+    "watching": "Statistics and live event streams.",
+    "alarms": "Problems that need attention.",
+    "webhooks": "The URLs that alarms are sent to.",
+    "keys": "API keys and their scopes.",
+    "audit": "The log of requested changes and their results.",
+    "session": "Sign in to the dashboard and out of it.",
+    "meta": "Health checks and versions.",
 }
 
 

@@ -26,7 +26,7 @@ log = Logger("kairos.api")
 
 T = TypeVar("T")
 
-# Seconds between two comparisons of the replica with the primary, and for one of them.
+# Seconds between two comparisons of the replica with the primary, and the timeout of one.
 COMPARE_EVERY = 0.5
 _PATIENCE = 2.0
 # Seconds without the replica after a failure, so that a lost one does not delay every request.

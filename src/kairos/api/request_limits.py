@@ -21,7 +21,7 @@ log = Logger("kairos.api")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,63}")
 # Health checks, which may come with any Host header; their responses contain no data.
 ANY_HOST = frozenset({"/healthz", "/readyz"})
-# Headers that decide what a request may do or read: a proxy may use another of two than the service does.
+# Headers that decide what a request may do or read. Of two, a proxy might use another one than the service.
 _ONCE = ("Host", "Authorization", "Last-Event-ID")
 # A scope extension: a function that returns whether the client is still sending its request.
 SENDS_MORE = "kairos.sends_more"

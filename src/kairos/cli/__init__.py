@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     except typer.Abort:
         return 130
-    except Exception as error:  # noqa: BLE001 (raised again if nobody expected it)
+    except Exception as error:  # noqa: BLE001 (`report` raises an unexpected error again)
         return report(error)
     return code or 0
 

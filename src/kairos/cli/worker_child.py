@@ -49,7 +49,7 @@ def main(ask: dict[str, Any]) -> int:
         return worker_process.run(
             worker_process.wait_for_change(watch, supervised=alive, kairos=kairos, beside=beside)
         )
-    except Exception as error:  # noqa: BLE001 (raised again if nobody expected it)
+    except Exception as error:  # noqa: BLE001 (`report` raises an unexpected error again)
         return report(error)
 
 

@@ -112,7 +112,7 @@ class Backoff:
             grown = min(base * float(self.factor) ** attempt, cap)
         except OverflowError:
             grown = cap if base else 0.0
-        # Chosen evenly among what the cap allows: cut off afterwards, half of the delays at the cap would be the same.
+        # Drawn from the range below the cap: if longer delays were cut off, half of those at the cap would be equal.
         low, high = grown * (1 - self.jitter), min(grown * (1 + self.jitter), cap)
         return timedelta(seconds=random.uniform(low, high))  # noqa: S311 (no secret)
 

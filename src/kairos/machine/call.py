@@ -107,7 +107,7 @@ class Options:
 OPTION_NAMES = frozenset(each.name for each in fields(Options) if each.init) - ORIGIN
 
 
-# Not frozen: a batch makes thousands, and freezing triples the price of each. Nothing changes one.
+# Not frozen, though it is never changed: a batch makes thousands, and freezing triples the cost of each.
 @dataclass(slots=True, unsafe_hash=True)
 class Call:
     """One job to enqueue: `state` is the machine's first state as JSON text.

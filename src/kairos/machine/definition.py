@@ -84,8 +84,7 @@ class Machine:
     def first_state(self, values: Mapping[str, Any]) -> str:
         """Validate the arguments of a call into the first state as JSON; raises `BadArguments` naming the field."""
         try:
-            # Validated as if they came from JSON: the step will read exactly what is stored. The validator itself, not
-            # the adapter, whose many options cost as much as it does.
+            # The validator is called instead of the adapter, whose handling of options costs as much as the validation.
             state = self.state.validator.validate_python(dict(values))
         except ValueError as error:
             from pydantic import ValidationError

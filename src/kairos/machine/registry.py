@@ -22,7 +22,7 @@ class Registry:
         self._options: dict[tuple[str, int], Options] = {}
         self._hooks: dict[tuple[str, int], Hooks] = {}
         self.limits: dict[str, Mapping[str, Any]] = {}  # by queue: the limits that its only action declares
-        self.hooks = Hooks()  # of the machines that are added without others
+        self.hooks = Hooks()  # of machines that are added without hooks of their own
 
     def add(self, machine: Machine, options: Options | None = None, hooks: Hooks | None = None) -> None:
         key = (machine.name, machine.version)

@@ -11,7 +11,7 @@ from kairos.json_codec import shortened
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-# Where a value stands in the arguments, as given, as it would arrive.
+# The path of a value in the arguments, the value as given, and the value as the step would get it.
 _Change = tuple[str, Any, Any]
 _SEQUENCES = (Sequence, Collection, Iterable)
 
@@ -91,7 +91,7 @@ def _changes(path: str, given: Any, arrives: Any) -> Iterator[_Change]:
 
 
 def _is_same(given: Any, arrives: Any) -> bool:
-    """Whether two values are equal; instances without an equality of their own are if their types fit."""
+    """Whether two values are equal; instances of a class without `__eq__` are if their types fit."""
     kind: Any = type(given)
     return bool(given == arrives) or (kind.__eq__ is object.__eq__ and isinstance(given, type(arrives)))
 

@@ -123,8 +123,10 @@ def insert(batch: Sequence[Call]) -> Query:
 
 
 def _are_alike(batch: Sequence[Call]) -> bool:
-    """Whether all are calls of one action with the very same options, without keys, searchable arguments and
-    a job that they run again."""
+    """Whether all are calls of one action with the same options object, and can be inserted by the short statement.
+
+    That statement knows no keys, no searchable arguments and no `retry_of`.
+    """
     first = batch[0]
     options, action, version, queue = first.options, first.action, first.version, first.queue
     if options.key is not None or options.unique is not None or options.retry_of is not None or first.search:

@@ -1,4 +1,4 @@
-"""Groups of failures."""
+"""List failed jobs in groups with the same error."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ MOST_COUNTED = 10_000
 # How many rows a page examines where no index matches the filters exactly: about 3 ms. The page then reports how far
 # it searched, so that the cost of a list does not depend on how rare the wanted jobs are.
 MAX_SCANNED = 2000
-# How many of the newest rows are examined before the index of tags, of the words of errors or of what is due: what many
-# jobs have fills a page with them.
+# How many of the newest rows are examined before the index of tags, error words or due times is read: if many jobs
+# match, these rows fill the page.
 _GLANCE = 400
 # How many ids are read from an index that is not ordered by id, and sorted: about 5 ms. If there are more, such jobs
 # are common, and the newest rows are examined instead.
@@ -133,7 +133,7 @@ def _page(filters: Filters, before: int | None, limit: int, whole: bool) -> Oper
         return _read((yield _list(filters, before, limit + 1, limit + 1, whole)), limit)
     ids: list[int] | None = None
     gathered = _failed if filters.error_text is not None else _tagged if filters.tag is not None else None
-    # There are few of them as long as the workers keep up.
+    # Few jobs are pending as long as the workers keep up.
     is_due = filters.due is JobState.PENDING and filters.input is None
     if filters.input is not None:
         asked = Query("find_jobs_by_argument", (filters.input, filters.action, before, MAX_GATHERED + 1))

@@ -36,7 +36,7 @@ def calls(registry: Registry, asks: Sequence[NamedCall]) -> Operation[list[Call]
     """Return the validated calls; an error carries the position of its call in `index`.
 
     Machines whose code is loaded validate their own arguments; for others, the JSON schema that a worker registered
-    is used. A job that one runs again exists.
+    is used. The job that a call runs again must exist.
     """
     loaded = {machine.name for machine in registry}
     not_loaded = sorted({ask.action for ask in asks} - loaded)

@@ -59,7 +59,7 @@ class AsyncConnections:
         self._spare_timer: asyncio.TimerHandle | None = None
         self._spare_used = False
         self._waiting = 0
-        # Behind a pooler there is no session that could be made like new.
+        # Behind a pooler a session cannot be reset and used by another step.
         self.of_steps = StepConnections(self._connect_for_step, reuse=settings.prepare)
         self.of_sync_steps = SyncStepConnections(SyncStore(url, settings))
 
@@ -255,7 +255,7 @@ class AsyncConnections:
                 raise
 
     async def _replace_all(self) -> None:
-        """Replace all open connections: if the server or the network did not answer on one, it will not on others."""
+        """Replace all open connections: after one got no answer, the others would get none either."""
         await self._expire()
         if self._unsynced is not None and not self._unsynced_lock.locked():
             drop(self._unsynced)
@@ -272,7 +272,7 @@ class AsyncConnections:
         return await self._connect(url or self.url, stated, command_timeout)
 
     async def take_for_step(self) -> asyncpg.Connection:
-        """Return a connection for `ctx.transaction()`, which `of_steps` is to be given back."""
+        """Return a connection for `ctx.transaction()`; it is given back to `of_steps`."""
         try:
             connection = await self.of_steps.take()
         except UNREACHABLE as error:

@@ -98,7 +98,7 @@ class AsyncStore:
 
     @property
     def step_connections(self) -> StepConnections:
-        """What takes the connection back."""
+        """The pool that `take_step_connection` takes from, and that takes the connection back."""
         return self.connections.of_steps
 
     @property

@@ -31,11 +31,11 @@ UNAVAILABLE: tuple[type[BaseException], ...] = (
     psycopg.errors.InsufficientPrivilege,
 )
 
-# What connecting may raise besides: the drivers' errors for a URL that they cannot parse.
+# The errors of connecting: those above, and the drivers' errors for a URL that they cannot parse.
 UNREACHABLE: tuple[type[BaseException], ...] = (*UNAVAILABLE, ValueError, psycopg.ProgrammingError)
 
-# Postgres chose this transaction as the victim; the same statement may be sent again, `TRIES` times in all.
-# A deadlock is a bug to be counted, but never one to lose work over.
+# Postgres ended this transaction in favour of another; the statement is sent again, `TRIES` times in all. A deadlock is
+# a bug, but no work may be lost because of it.
 TRIES = 5
 RETRYABLE: tuple[type[BaseException], ...] = (
     asyncpg.DeadlockDetectedError,
@@ -68,7 +68,7 @@ PASSING: tuple[type[BaseException], ...] = (DatabaseUnavailable, *UNAVAILABLE, *
 # Postgres refused the statement itself: sending it again would not help.
 REFUSED = asyncpg.PostgresError
 
-# The driver refused the call; on a connection that is open, because something else is under way on it.
+# The driver refused the call: the connection is closed, or another call is in progress on it.
 MISUSED = asyncpg.InterfaceError
 
 
@@ -80,7 +80,7 @@ NEEDS_UNPREPARED: tuple[type[BaseException], ...] = (
     psycopg.errors.DuplicatePreparedStatement,
     psycopg.errors.InvalidSqlStatementName,
 )
-# Whatever keeps a statement from being run that is not its own fault.
+# The errors whose cause is not the statement: an unavailable database, or a pooler in the way.
 UNUSABLE = (*NEEDS_UNPREPARED, *UNAVAILABLE)
 _STARTUP_REFUSED = "unsupported startup parameter"
 

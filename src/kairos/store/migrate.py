@@ -1,8 +1,8 @@
 """Bring a schema up to date step by step, and refuse to work where code and schema do not fit.
 
 Progress is in the database: `migration_steps` has each step that was applied, with the checksum of its text. A version
-appears in `migrations`, where code looks for it, only when everything that the code needs is applied: whatever
-interrupts a migration, code of the version before still starts.
+appears in `migrations`, where code looks for it, only when everything that the code needs is applied. So after an
+interrupted migration, code of the version before still starts.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _program(plan: _Plan) -> Generator[Effect, Any, list[str]]:
     found = yield from _inspect(plan.schema)  # another process may have migrated meanwhile
     refuse_newer(found)
     yield from _record_older_steps(plan, known, found)
-    pending = [each for each in known if _lacks(found, each)]
+    pending = [each for each in known if _is_pending(found, each)]
     while True:
         if all(each.optional for each in pending):
             yield from _finish(plan, [each for each in known if each not in pending])
@@ -102,13 +102,13 @@ def _program(plan: _Plan) -> Generator[Effect, Any, list[str]]:
             if (migration.version, step.number) not in found.steps:
                 yield from _apply(plan, migration, step)
         plan.applied.append(migration.name)
-    yield from _keep_audit(plan)
-    yield from _keep_inbox(plan)
+    yield from _set_audit_retention(plan)
+    yield from _set_inbox_limits(plan)
     return plan.applied
 
 
 def _is_needed(plan: _Plan, known: Sequence[Migration], found: State) -> Generator[Effect, Any, bool]:
-    if any(each.version not in found.versions or _lacks_record(found, each) for each in known):
+    if any(each.version not in found.versions or _has_unrecorded_steps(found, each) for each in known):
         return True
     if _wants_guard(found) or sql_interface.is_wanted(found.interface):
         return True
@@ -122,7 +122,7 @@ def _record_older_steps(plan: _Plan, known: Sequence[Migration], found: State) -
     rows = [
         statements.record(plan.schema, each, step)
         for each in known
-        if each.version in found.versions and _lacks_record(found, each)
+        if each.version in found.versions and _has_unrecorded_steps(found, each)
         for step in each.steps
         if (each.version, step.number) not in found.steps
     ]
@@ -130,11 +130,11 @@ def _record_older_steps(plan: _Plan, known: Sequence[Migration], found: State) -
         yield from _atomic(plan, *rows)
 
 
-def _lacks(found: State, migration: Migration) -> bool:
-    return migration.version not in found.versions and _lacks_record(found, migration)
+def _is_pending(found: State, migration: Migration) -> bool:
+    return migration.version not in found.versions and _has_unrecorded_steps(found, migration)
 
 
-def _lacks_record(found: State, migration: Migration) -> bool:
+def _has_unrecorded_steps(found: State, migration: Migration) -> bool:
     return any((migration.version, step.number) not in found.steps for step in migration.steps)
 
 
@@ -194,7 +194,7 @@ def _audit_differs(plan: _Plan) -> Generator[Effect, Any, bool]:
     return bool(kept != int(plan.audit_retention.total_seconds()))
 
 
-def _keep_audit(plan: _Plan) -> _Script:
+def _set_audit_retention(plan: _Plan) -> _Script:
     if plan.audit_retention is not None and (yield from _audit_differs(plan)):
         yield from _atomic(
             plan, statements.set_audit_retention(plan.schema, int(plan.audit_retention.total_seconds()))
@@ -210,7 +210,7 @@ def _inbox_differs(plan: _Plan) -> Generator[Effect, Any, dict[str, int]]:
     return differ
 
 
-def _keep_inbox(plan: _Plan) -> _Script:
+def _set_inbox_limits(plan: _Plan) -> _Script:
     for name, value in (yield from _inbox_differs(plan)).items():
         yield from _atomic(plan, statements.set_inbox_quota(plan.schema, name, value))
 

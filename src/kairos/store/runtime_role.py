@@ -1,7 +1,7 @@
 """The privileges of the role that workers and the service run as, where another role owns the schema.
 
 It may do everything that a statement in sql/queries/ does, and no more: no DDL, no TRUNCATE, no change of what is
-append-only. What triggers write elsewhere, they write with the owner's rights.
+append-only. Triggers that write to other tables run with the owner's rights.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def inspect(schema: str) -> Generator[str, Any, State]:
 def raise_if_unmigrated(error: BaseException) -> None:
     """Raise `SchemaMismatch` if a driver's error says that the schema does not exist.
 
-    Whatever the driver: SQLAlchemy and Django wrap the error that has the SQLSTATE.
+    It may be the error of any driver: SQLAlchemy and Django wrap the one that has the SQLSTATE.
     """
     causes = (error, error.__cause__, getattr(error, "orig", None))
     if any(getattr(each, "sqlstate", None) == _NO_SCHEMA for each in causes):

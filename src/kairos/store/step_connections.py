@@ -1,6 +1,6 @@
-"""The asyncpg connections of `ctx.transaction()`: after a commit each is made like new and used by another step.
+"""The asyncpg connections of `ctx.transaction()`: after a commit each is reset, and used by another step.
 
-A connection of its own for each step would cost a process of Postgres, which takes a hundred times as long as a small
+A new connection for each step would start a process of Postgres, which takes a hundred times as long as a small
 transaction.
 """
 
@@ -17,12 +17,12 @@ from kairos.store.driver_errors import UNAVAILABLE
 
 # How many connections are kept for later steps; a step that finds all of them in use opens one of its own.
 MOST = 100
-# Seconds after which an unused connection is closed, and that making one like new may take.
+# Seconds after which an unused connection is closed, and that resetting one may take.
 UNUSED, RENEW = 10.0, 2.0
 
 
-# DISCARD ALL, but for the driver's prepared statements: without them every step would parse and plan its statements
-# anew, and the driver would ask for their types.
+# As DISCARD ALL, except that the driver's prepared statements stay: without them every step would parse and plan its
+# statements again, and the driver would look up their types again.
 _RENEW_SQL = """
 close all;
 set session authorization default;
@@ -42,7 +42,7 @@ end $$
 
 
 class StepConnection(asyncpg.Connection):  # type: ignore[misc]
-    """A connection that knows whether another step has used it, and whether it can be made like new."""
+    """A connection that knows whether another step has used it, and whether its driver settings were altered."""
 
     __slots__ = ("is_altered", "was_used")
 
@@ -103,7 +103,7 @@ class StepConnections:
             raise
 
     async def give_back(self, connection: asyncpg.Connection) -> None:
-        """Keep a connection after a commit, or close it if it cannot be made like new."""
+        """Keep a connection after a commit, or close it if it cannot be reset."""
         if not _is_pooled(connection) or is_lost(connection) or connection.is_altered:
             await self.discard(connection)
             return
@@ -121,7 +121,7 @@ class StepConnections:
             drop(connection)  # it is gone already, or does not answer
 
     async def expire(self) -> None:
-        """Close each connection instead of using it again: the server they belong to may be gone."""
+        """Close the connections instead of using them again: their server may be gone."""
         if self._pool is not None:
             await self._pool.expire_connections()
 

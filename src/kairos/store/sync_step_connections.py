@@ -14,7 +14,7 @@ from kairos.store.sync_store import BoundedConnection, SyncStore
 
 
 class SyncStepConnections:
-    """The connections of one store that no step uses. Threads may call `take` and `give_back`."""
+    """The unused connections of one store. Threads may call `take` and `give_back`."""
 
     def __init__(self, store: SyncStore) -> None:
         self.store = store
@@ -31,7 +31,7 @@ class SyncStepConnections:
     def give_back(self, connection: BoundedConnection) -> None:
         """Keep the session of a connection for another step; the step that had it cannot use it any more."""
         if not self.store.settings.prepare or len(self._unused) >= MOST:
-            connection.close()  # behind a pooler there is no session that could be made like new
+            connection.close()  # behind a pooler a session cannot be reset
             return
         renewed = connection.hand_over()
         try:
@@ -46,7 +46,7 @@ class SyncStepConnections:
             self._unused.append((time.monotonic(), renewed))
 
     def close_unused_later(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Close what has not been used for a while, then and as long as any are left."""
+        """Close connections that stay unused, after a while and again as long as any are left."""
         if self._timer is None and self._unused:
             self._timer = loop.call_later(UNUSED, self._close_unused, loop)
 

@@ -44,7 +44,7 @@ class BoundedConnection(psycopg.Connection[Any]):
     answer_timeout: float | None = None
     # Whether another step has used the session.
     was_used = False
-    # Asked now and then while there is no answer: whether the server answers others.
+    # Called while an answer is overdue; returns whether the server still answers new connections.
     lives: Callable[[], bool] = staticmethod(lambda: True)
 
     def hand_over(self) -> BoundedConnection:

@@ -49,7 +49,7 @@ class BlockedOutcomes:
 
     async def retry(self, at_most: int) -> tuple[list[Settlement], Unlocked]:
         """Try the oldest outcomes again; return those that are settled, and the result of the commit."""
-        # No job twice: of a lease that was lost and picked again, the older outcome comes first.
+        # Each job once: if its lease was lost and it was picked again, the older outcome goes first.
         batch = list({each.claim.id: each for each in reversed(self._outcomes[:at_most])}.values())
         done = await commit_unlocked(self._store, self._worker, by_id(batch))
         settled = without(batch, done.busy + done.refused)

@@ -72,17 +72,19 @@ class Claim:
         self.key = key
         self.timed_out = tuple(awaits) if awaits else ()
         self.reply_to = reply_to
-        self.signalled = signalled is True  # it ever had a signal: its inbox is loaded before its step begins
+        self.signalled = (
+            signalled is True
+        )  # whether it ever had a signal: then its inbox is loaded before the step
         self.inbox: tuple[Signal, ...] = ()
-        self.inbox_is_whole = True  # False where more waits for it than a step is shown
+        self.inbox_is_whole = True  # False if the inbox holds more than a step is shown
         self.steps_ahead = 0
-        self.buffered_at = 0.0  # since when it waits for a lane, by the event loop's clock
+        self.buffered_at = 0.0  # since when it waits for a lane, by the monotonic clock
         self.picked = picked  # when this step began, by the database, in microseconds
         self.trace = trace
         self.due = due  # when it was due, in microseconds; None once it runs ahead
         self.priority = priority or 0
         self.retry = retry  # the job's own policy as it is stored, read only when a step fails
-        self.suspect = suspect is True  # its worker was lost so often that it may be the cause
+        self.suspect = suspect is True  # so many workers were lost while they ran it that it may be the cause
 
     def __repr__(self) -> str:
         return f"<Claim {self.id} {self.action}.{self.step} lease {self.lease}>"

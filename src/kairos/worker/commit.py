@@ -31,10 +31,7 @@ _SINGLE_TRIES = 4
 
 
 async def commit(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> Answers:
-    """Write a batch of outcomes, all or none.
-
-    One statement and no explicit transaction where that is enough, which it mostly is.
-    """
+    """Write a batch of outcomes, all or none: mostly by one statement, which needs no explicit transaction."""
     if all(map(_is_alone, batch)):
         query = settle_query(worker, batch)
         async with store.connection() as connection:

@@ -292,8 +292,9 @@ class Executor:
         return None
 
     async def _wait_to_be_alone(self, claim: Claim) -> Settlement | None:
-        """Wait until no other step runs: a suspect that kills its worker then takes no other job with it, and is not
-        blamed for another job. Return a settlement if it cannot begin.
+        """Wait until no other step runs; return a settlement if the suspect cannot begin.
+
+        A suspect that kills its worker then takes no other job with it, and is not blamed for what another job did.
         """
         if not self.quarantine.admit(claim):
             return release(claim, "lost again and again, it waits to run alone", _SUSPECT_PAUSE)

@@ -45,7 +45,7 @@ _EXECUTING, _RUNNABLE = STORED[JobState.RUNNING], STORED[JobState.PENDING]
 
 
 class Flusher(Loop):
-    """Commit everything submitted, one commit at a time, without a timer: few outcomes do not wait for more.
+    """Commit everything submitted, one commit at a time and without a timer: an outcome does not wait for others.
 
     Outcomes whose rows another session has locked are set aside as blocked, and tried again apart from the others.
     """
@@ -204,7 +204,7 @@ class Flusher(Loop):
         return job if job is not None and is_long_ago(self._held[job]) else None
 
     def _take_batch(self) -> None:
-        """Take as many outcomes as fit, but no job twice: of a lost job that was picked again, the older goes first."""
+        """Take as many outcomes as fit, each job once: if it was lost and picked again, the older first."""
         size = 1 if self._singly else MAX_BATCH
         self._singly = max(0, self._singly - 1)
         batch = self._waiting[:size]
@@ -218,12 +218,12 @@ class Flusher(Loop):
         batch, self._under_way = self._under_way, []
         if len(batch) > 1:
             self._send_singly(batch)
-        elif batch[0].is_verdict:
+        elif batch[0].replaces_refused:
             self._leases.drop(batch[0].claim)  # the reaper ends the job
         else:
-            verdict = set_aside(batch[0].claim, "its outcome cannot be stored", error)
-            verdict.is_verdict = True
-            self._under_way = [verdict]
+            failed = set_aside(batch[0].claim, "its outcome cannot be stored", error)
+            failed.replaces_refused = True
+            self._under_way = [failed]
 
     async def _acknowledge(self, batch: list[Settlement], answers: Answers) -> None:
         if len(answers) < len(batch):

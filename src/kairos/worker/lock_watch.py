@@ -13,9 +13,9 @@ from kairos.worker.loop import Loop
 log = Logger("kairos.worker")
 
 _EVERY = 1.0
-# After so many ticks without a wait, the next one is a new one and logged again.
+# After this many ticks without a wait, the next wait is logged again.
 _QUIET_TICKS = 10
-# Seconds: a tick that takes longer may wait for a lock: healthy ones take milliseconds.
+# Seconds. A tick that takes longer may wait for a lock; healthy ones take milliseconds.
 SLOW_AFTER = 1.0
 
 

@@ -81,10 +81,10 @@ class PickBounds:
         self._until = self._clock() + min(LONGEST, _FACTOR * min(self._costs))
 
     def advance(self, rows: Sequence[Row]) -> None:
-        """Begin the next bounded pick where this one ended: it claimed all that came before, or met it locked.
+        """Begin the next bounded pick where this one ended: the jobs before are claimed, or locked by others.
 
-        Not behind a job that waits for its key, which the next pick may get, and not within the last second: a
-        transaction that is about to commit may have inserted jobs there.
+        It begins no later than a job that waits for its key, which the next pick may get, and no later than a second
+        ago, since a transaction that has not committed yet may have inserted jobs after that.
         """
         ends: dict[int, tuple[int, int]] = {}
         stopped: set[int] = set()

@@ -48,8 +48,8 @@ class Settlement:
     error_group: str | None = None  # set if the job fails by it
     error_frame: str | None = None
     keep_state: bool = False
-    is_verdict: bool = False  # over an outcome that Postgres would not take
-    in_doubt: bool = False  # it, or what it takes back, was sent before and may have been committed
+    replaces_refused: bool = False  # it replaces an outcome that Postgres refused
+    in_doubt: bool = False  # it, or the outcome that it replaces, was sent before and may be committed
 
     @property
     def plain(self) -> bool:

@@ -23,8 +23,8 @@ from kairos.worker.settle import Settlement, error_text, failure, lost_connectio
 
 log = Logger("kairos.worker")
 
-# A step whose transaction lost its connection is tried again after this, so that Postgres is not flooded. One that
-# loses it in use again and again may be what ends it (out of memory, a crash): from then on it is the step's error.
+# A step whose transaction lost its connection is tried again after this pause, so that Postgres is not flooded. A step
+# that lost it more often than this while using it may be the cause (out of memory, a crash): that is the step's error.
 LOST_PAUSE = timedelta(seconds=1)
 MOST_LOSSES = 5
 
@@ -103,7 +103,9 @@ class StepFailures:
         """Read how long the job has been running, if its retry policy needs that."""
         if self._since_start is None or (claim.retry is None and machine.handle is None):
             return
-        with suppress(Exception):  # an unreadable policy, or no database: what follows deals with both
+        with suppress(
+            Exception
+        ):  # an unreadable policy, or no database: `apply_policy` and the commit report them
             policy = read_policy(claim.retry) or machine.handle
             if not isinstance(policy, Backoff) or policy.within is not None:
                 ctx.since_start = await self._since_start(claim.id)

@@ -58,16 +58,16 @@ class StepRunners:
             return self._within_time(step.timeout, machine, step, ctx, claim)
         if step.runs_in == "async" and not step.capture and not self._hooks(machine):
             return self._run_async(machine, step, ctx)  # the most common case, without the frames in between
-        return self._place(machine, step, ctx, claim)
+        return self._run_in_hooks(machine, step, ctx, claim)
 
     async def _within_time(
         self, timeout: timedelta, machine: Machine, step: Step, ctx: Context[Any], claim: Claim
     ) -> Any:
-        if step.runs_in in CLUSTERS:  # until it answers, the time is the cluster's and not the step's
+        if step.runs_in in CLUSTERS:  # the time limit begins once the cluster answers
             await self._cluster(step).connect(machine, step)
         try:
             async with asyncio.timeout(timeout.total_seconds()) as limit:
-                return await self._place(machine, step, ctx, claim)
+                return await self._run_in_hooks(machine, step, ctx, claim)
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -79,7 +79,7 @@ class StepRunners:
     def _hooks(self, machine: Machine) -> Sequence[StepHook]:
         return () if self._hooks_of is None else self._hooks_of(machine).around_step
 
-    async def _place(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
+    async def _run_in_hooks(self, machine: Machine, step: Step, ctx: Context[Any], claim: Claim) -> Any:
         hooks = self._hooks(machine)
         if not hooks:
             return await self._run(machine, step, ctx, claim)

@@ -37,8 +37,8 @@ MAX_TICKS = 1000
 MAX_SECONDS = 0.25
 # Seconds after which a schedule whose ticks Postgres refused is tried again.
 LEFT_ALONE = 60.0
-# Seconds after which a schedule is tried again whose ticks needed what another session has locked, and how many such
-# schedules are met in a row before the others have to wait too: each costs LOCK_WAIT.
+# Seconds after which a schedule is tried again whose ticks met a lock of another session. After `_MOST_LOCKED` of them
+# in one tick, the other schedules wait too, since each one costs LOCK_WAIT.
 LOCKED_PAUSE = 0.4
 _MOST_LOCKED = 4
 # find_schedule_problems.sql knows this text.

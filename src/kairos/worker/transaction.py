@@ -208,7 +208,7 @@ class StepTransaction:
             connection = self._sync = connections.take()
 
     def _begin_sync(self, connection: BoundedConnection) -> bool:
-        """As `_begin`."""
+        """`_begin` over psycopg."""
         self._outer = connection.transaction()
         try:
             with connection.answering_within(self._store.statement_timeout):
@@ -251,10 +251,11 @@ class StepTransaction:
             drop(connection)
 
     def _note_loss(self, error: BaseException, *, opening: bool = False) -> None:
-        """Record the error if the connection was lost by it, or its server takes no writes, or another step's use is
-        what is wrong with it.
+        """Record the error if it lost the connection, if the server is read-only, or if the driver's knowledge of the
+        schema, which an earlier step left, is outdated.
 
-        Other errors of the step's own SQL are not recorded; while the transaction is opened, there is none yet.
+        Other errors of the step's own SQL are not recorded. While the transaction is being opened, only those of an
+        unavailable database are.
         """
         if self._expired or self._aborted or self.lost is not None or not isinstance(error, Exception):
             return
@@ -274,7 +275,7 @@ class StepTransaction:
         return self._sync is None or self._sync.closed
 
     def _check_time(self, error: BaseException) -> None:
-        """Raise `StepTimeout` if the error was caused by the end of the transaction's time."""
+        """Raise `StepTimeout` if the error was caused by the time limit of the transaction."""
         if self._expired and isinstance(error, Exception):
             raise StepTimeout(
                 f"ctx.transaction() was open for longer than {self._at_most:g} s: give the step a timeout of its "

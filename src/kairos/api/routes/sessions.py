@@ -37,7 +37,7 @@ router = APIRouter(tags=["session"], route_class=SmallBodyRoute)
 async def sign_in(request: Request, body: schemas.SignIn) -> Response:
     """Sign in with a key; the answer sets a cookie and contains the CSRF token that changes need."""
     caller = await request.app.access.by_token(body.key.get_secret_value())
-    await request.state.known()
+    await request.state.write_audit_row()  # of this caller, who is known now
     request.state.audit = {"key": caller.id}
     settings = request.app.state.settings
     opening = open_session(caller.id, settings.session_idle, settings.session_age)

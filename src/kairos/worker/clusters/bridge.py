@@ -28,9 +28,9 @@ _REACH = 5.0
 _START = 60.0
 _CHECK_EVERY = 2.0
 _CHECK = 10.0
-# For batches that were sent before the answer, and come after it.
+# Seconds to wait for batches that were sent before the answer but arrive after it.
 _LATE = 5.0
-# Seconds in which a cluster has to say whether it is still there, after it lost a task.
+# Seconds within which a cluster must answer a check after it lost a task.
 _AFTER_LOSS = 3.0
 
 

@@ -34,7 +34,7 @@ _FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
 # Seconds that a job waits if the code on the cluster does not fit: a deployment may be under way.
 UNFIT_PAUSE = 10.0
 _REPORT_EVERY = 30.0
-# Dask cannot end a step that runs: as one in a thread, it is asked, and its job is over when it ends.
+# Dask cannot end a running step. The step is asked to stop, as one in a thread is, and its job ends when it returns.
 _ASKED_TO_STOP = ("dask",)
 
 Report = Callable[[str, str], Awaitable[None]]

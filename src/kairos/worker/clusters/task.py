@@ -35,7 +35,7 @@ _BATCH = 500
 
 Send = Callable[[bytes], None]
 
-_running: dict[str, Context[Any]] = {}  # by token: what this process runs, to be asked to stop
+_running: dict[str, Context[Any]] = {}  # by token: the steps that this process runs
 _programs = threading.Lock()
 
 
@@ -55,7 +55,7 @@ def run(token: str, body: bytes, send: Send) -> bytes:
         _find_code(request)
         step_logging.install()
         machine, step, ctx = load(request, messages)
-    except BaseException as error:  # noqa: BLE001 (the worker loaded the same step: this node's code is another)
+    except BaseException as error:  # noqa: BLE001 (the worker loaded the same step, so this node has other code)
         return _envelope(token, unfit=error_text(error))
     _running[token] = ctx
     messages.begin()
