@@ -12,13 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.captured_logs import capture_logs
 from tests.engine_statements import Hand, Rig, done
+from tests.worker.world import until
 
 from kairos import Kairos
 from kairos.worker.claim import Claim
 from kairos.worker.keeper import Keeper
 from kairos.worker.keeper_process import KeeperProcess
 from kairos.worker.leases import Leases
+
+
+def open_files() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
 class Kept:
@@ -85,9 +91,9 @@ def test_a_keeper_that_stays_to_hand_back_jobs_leaves_nothing_in_the_event_loop_
             listening.cancel()
             await process.stop(settled=False)
             leases.close()
-            return sum(1 for _ in Path("/proc/self/fd").iterdir())
+            return open_files()
 
-    open_files = asyncio.run(stop_unsettled())
+    open_before = asyncio.run(stop_unsettled())
     for thread in threading.enumerate():
         if thread.name.startswith(
             "asyncio-waitpid"
@@ -95,4 +101,21 @@ def test_a_keeper_that_stays_to_hand_back_jobs_leaves_nothing_in_the_event_loop_
             thread.join()
     gc.collect()
     assert not raised
-    assert asyncio.run(stop_unsettled()) == open_files
+    assert asyncio.run(stop_unsettled()) == open_before
+
+
+async def test_a_keeper_that_has_died_leaves_no_pipe_open_when_its_worker_stops(database: str) -> None:
+    """What is left in the pipe cannot be written, and would raise in whatever runs when the pipe is collected."""
+    async with Kairos(database) as app:
+        leases = Leases(4)
+        before = open_files()
+        process = KeeperProcess(app.store, "w1", leases, 30, lambda _: None, lambda _: None)
+        await process.start()
+        with capture_logs() as lines:
+            running = asyncio.create_task(process.run())
+            process.replace()
+            await until(lambda: [line for line in lines if line["event"].startswith("the keeper died")])
+        running.cancel()  # before it starts another one
+        await process.stop()
+        assert open_files() == before
+        leases.close()

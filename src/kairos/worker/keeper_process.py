@@ -74,6 +74,8 @@ class KeeperProcess:
 
     async def start(self) -> None:
         """Start the keeper; from now on the worker's jobs are handed back if it dies."""
+        if self._process is not None:
+            self._close_stdin()
         self._process = subprocess.Popen(  # noqa: ASYNC220 (asyncio forks in the same way)
             [sys.executable, "-P", str(Path(keeper.__file__))],
             stdin=subprocess.PIPE,
@@ -81,6 +83,8 @@ class KeeperProcess:
             pass_fds=[self.config["fd"]],
             start_new_session=True,  # a Ctrl-C must not end the keeper before the worker
         )
+        if self._pipe is not None:
+            self._pipe.close()
         self._messages = asyncio.StreamReader(_LONGEST_LINE)
         self._pipe, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(self._messages), self._process.stdout
@@ -122,23 +126,33 @@ class KeeperProcess:
         _left[:] = [each for each in _left if each.poll() is None]
         if self._process is None:
             return
-        with suppress(OSError):  # it has died
-            if settled:
-                self._send(b"bye")
-            assert self._process.stdin is not None
-            self._process.stdin.close()
         if settled:
-            try:
-                async with asyncio.timeout(_CLOSE_TIMEOUT):
-                    await self._wait()
-            except TimeoutError:
-                log.error("the keeper does not answer and is ended")
-                self.replace()
-        if self._process.poll() is None:
-            _left.append(self._process)
-        if self._pipe is not None:
-            self._pipe.close()
-            await asyncio.sleep(0)  # the event loop closes the pipe in its next turn
+            with suppress(OSError):  # it has died
+                self._send(b"bye")
+        self._close_stdin()
+        try:
+            if settled:
+                await self._end()
+        finally:
+            if self._process.poll() is None:
+                _left.append(self._process)
+            if self._pipe is not None:
+                self._pipe.close()
+        await asyncio.sleep(0)  # the event loop closes the pipe in its next turn
+
+    async def _end(self) -> None:
+        """Wait until the keeper has ended, and end one that does not answer."""
+        try:
+            async with asyncio.timeout(_CLOSE_TIMEOUT):
+                await self._wait()
+        except TimeoutError:
+            log.error("the keeper does not answer and is ended")
+            self.replace()
+
+    def _close_stdin(self) -> None:
+        assert self._process is not None and self._process.stdin is not None
+        with suppress(OSError):  # it has died without reading all of it
+            self._process.stdin.close()
 
     async def _wait(self) -> int:
         """Wait until the keeper has ended; return its exit code."""
