@@ -60,7 +60,7 @@ def test_a_job_is_snoozed_with_a_reason(look: Look, site: Site) -> None:
 
 
 def test_a_running_job_is_cancelled_with_a_reason(look: Look, site: Site) -> None:
-    job = site.enqueue("nap", {"seconds": 120})
+    job = site.enqueue("nap", {"seconds": 3600})
     site.until(job, "running")
     page = look(f"/job/?id={job}")
     expect(page.get_by_text("1 of 4")).to_be_visible()

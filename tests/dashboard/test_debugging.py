@@ -264,7 +264,7 @@ def test_times_are_shown_in_utc_where_that_is_chosen(look: Look, flaky: int) -> 
 
 
 def test_a_worker_and_a_queue_have_pages_of_their_own(look: Look, site: Site) -> None:
-    job = site.enqueue("nap", {"seconds": 60})
+    job = site.enqueue("nap", {"seconds": 3600})
     site.until(job, "running")
     page = look(f"/job/?id={job}")
     page.locator("dl").get_by_role("link", name=re.compile(r"^\S+-\d+-\w+$")).click()

@@ -56,7 +56,7 @@ def test_a_tab_is_called_after_its_job(look: Look, flaky: int) -> None:
 
 
 def test_progress_is_shown_as_the_stream_tells_it(look: Look, site: Site) -> None:
-    job = site.enqueue("nap", {"seconds": 60})
+    job = site.enqueue("nap", {"seconds": 3600})
     site.until(job, "running")
     page = look("/queues/")
     page.route(

@@ -26,7 +26,7 @@ _SEEN = (
 def test_a_list_shows_a_new_job_and_its_end_without_a_reload(look: Look, site: Site) -> None:
     page = look("/jobs/?tag=live")
     expect(page.get_by_text("No job matches.")).to_be_visible()
-    job = site.enqueue("nap", {"seconds": 120}, tags=["live"])
+    job = site.enqueue("nap", {"seconds": 3600}, tags=["live"])
     row = row_of(page, job)
     expect(row.locator("[data-state=running]")).to_be_visible()
     site.call("POST", f"/api/jobs/{job}/cancel", {})
@@ -35,7 +35,7 @@ def test_a_list_shows_a_new_job_and_its_end_without_a_reload(look: Look, site: S
 
 def test_the_diagram_counts_as_jobs_move(look: Look, site: Site) -> None:
     page = look("/")
-    job = site.enqueue("nap", {"seconds": 60})
+    job = site.enqueue("nap", {"seconds": 3600})
     expect(page.locator("[data-node=running]")).to_contain_text(re.compile("[1-9]"))
     expect(page.get_by_role("link", name=re.compile(rf"nap.*{job}"))).to_be_visible()
     site.call("POST", f"/api/jobs/{job}/cancel", {})

@@ -189,7 +189,7 @@ def worker(site: Site) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_drained_worker_finishes_what_it_runs_and_takes_nothing_new(
     look: Look, site: Site, worker: subprocess.Popen[bytes]
 ) -> None:
-    first = site.enqueue("nap", {"seconds": 600}, queue="drained")
+    first = site.enqueue("nap", {"seconds": 3600}, queue="drained")
     name = site.until(first, "running")["worker"]
     page = look("/workers/")
     row = page.locator(f"[data-worker='{name}']")
