@@ -15,6 +15,8 @@ from tests.store.old_databases import ask, files
 from tests.worker.world import ended, until
 
 LOCK = 1414
+# The load goes on as fast as the workers: a backlog that grows would take longer to finish than the test waits.
+BACKLOG = 200
 # Takes every kind of lock that a migration may take on a table that workers use, each in a step of its own. The second
 # step waits for a lock of the test, so that it can be killed there.
 LATER = f"""\
@@ -66,6 +68,8 @@ async def test_a_migration_that_is_killed_twice_under_load_is_resumed_and_no_wor
         while not stop.is_set():
             jobs = await app.enqueue_many([app.action("sleep").call(seconds=0) for _ in range(20)])
             accepted.extend(job.id for job in jobs)
+            if len(accepted) > BACKLOG:
+                await ended(app, accepted[-BACKLOG])
 
     loading = asyncio.create_task(load())
     await until(lambda: len(accepted) > 200, "some load")
