@@ -122,6 +122,27 @@ async def test_a_transaction_that_gets_no_answer_when_it_is_opened_hands_the_job
     assert "the connection of its transaction was lost" in (await direct.history(job.id))[0].reason
 
 
+@pytest.mark.parametrize("used_before", [False, True])
+async def test_a_connection_that_the_server_closes_while_a_transaction_is_opened_is_no_failure(
+    direct, database, used_before
+):
+    """asyncpg's pool takes back a connection that was closed, and then knows nothing of it any more."""
+    declare(direct)
+    await fetch(direct, "create sequence begun")
+    app = Kairos(database)
+    declare(app)
+    async with app:
+        number = 2 if used_before else 1
+        end = f"select case when nextval('begun') = {number} then pg_terminate_backend(pg_backend_pid()) end, $1::text"
+        app.store.sql = {**app.store.sql, "name_session": end}
+        async with app.worker(poll=0.1, grace=1):
+            if used_before:
+                await ended(direct, (await direct.action("write").enqueue()).id)
+            job = await ended(direct, (await direct.action("write").enqueue()).id)
+    assert (job.state, job.output, job.attempt) == ("success", "done", 0), job.error
+    assert await verbs(direct, job.id) == (["done"] if used_before else ["release", "done"])
+
+
 async def test_a_connection_that_hangs_since_another_step_used_it_is_replaced(proxy, direct):
     app = Kairos(proxy.url)
     declare(app)

@@ -142,6 +142,11 @@ def is_lost(connection: asyncpg.Connection) -> bool:
         return True
 
 
+def was_used(connection: asyncpg.Connection) -> bool:
+    """Whether another step has used the connection; False if the pool has taken it back, as it is closed."""
+    return bool(getattr(connection, "was_used", False))
+
+
 def drop(connection: asyncpg.Connection) -> None:
     """Close the socket of a connection; do nothing if it was already released to the pool."""
     with suppress(asyncpg.InterfaceError):

@@ -16,7 +16,7 @@ from kairos.store.async_store import AsyncStore, Connection
 from kairos.store.connection_settings import STEP_OPEN_AT_MOST
 from kairos.store.driver_errors import MISUSED, OUTDATED, PASSING, READ_ONLY, UNAVAILABLE
 from kairos.store.query import Operation, Outbox, Query, drive, drive_sync
-from kairos.store.step_connections import drop, is_lost
+from kairos.store.step_connections import drop, is_lost, was_used
 from kairos.store.sync_store import BoundedConnection, SyncConnection
 from kairos.worker.commit import Answers
 
@@ -188,13 +188,14 @@ class StepTransaction:
 
     async def _begin(self, connection: Connection) -> bool:
         """Begin the transaction; return False if the connection was lost since another step had used it."""
+        used = was_used(connection)  # asked now: the pool forgets a connection that is lost
         self._outer = connection.transaction(isolation="read_committed")
         try:
             async with asyncio.timeout(self._store.statement_timeout):
                 await self._outer.start()
                 await self._store.on(connection, Query("name_session", (self._name,)))
         except UNAVAILABLE:
-            if self._is_ended or not connection.was_used:
+            if self._is_ended or not used:
                 raise
             return False
         return True
@@ -266,7 +267,7 @@ class StepTransaction:
             self.lost, self.lost_in_use = error, True
 
     def _is_outdated(self, error: BaseException) -> bool:
-        used = self._connection is not None and self._connection.was_used
+        used = self._connection is not None and was_used(self._connection)
         return used and isinstance(error, OUTDATED)
 
     def _is_closed(self) -> bool:
