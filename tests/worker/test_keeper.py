@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import mmap
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +23,8 @@ from kairos import Kairos
 from kairos.worker.claim import Claim
 from kairos.worker.keeper import Keeper
 from kairos.worker.keeper_process import KeeperProcess
-from kairos.worker.leases import Leases
+from kairos.worker.lease_watch import LeaseWatch
+from kairos.worker.leases import SLOT, Leases
 
 
 def open_files() -> int:
@@ -72,6 +76,41 @@ async def test_a_lease_that_is_still_held_at_the_second_look_is_lost(kept: Kept)
     assert kept.keeper.polls_again_soon
     assert await kept.renew() == [[kept.claim.id, kept.claim.lease]]
     assert not kept.keeper.polls_again_soon
+
+
+async def test_a_worker_whose_keeper_is_silent_renews_its_leases_before_they_expire(database: str) -> None:
+    """Whatever holds up the keeper: a signal, a debugger, a disk, a container runtime."""
+    async with Kairos(database) as app:
+        rig, leases = Rig(app.store), Leases(4)
+        await rig.enqueue()
+        (claim,) = await Hand(app.store, "w1").pick()
+        leases.hold(claim)
+        lease, began = timedelta(hours=2), time.monotonic_ns()
+        now = began
+        silent = KeeperProcess(app.store, "w1", leases, lease.total_seconds(), _ignore, _ignore)
+        watch = LeaseWatch(app.store, "w1", leases, silent, lease, _ignore, lambda: now)
+        SLOT.pack_into(mmap.mmap(leases.fd, 0), 4 * SLOT.size, began, began, 0)
+        renewed = "select lease_expires_at > now() + interval '1 hour' from kairos.gen_durable"
+        seen = {}
+        for part in (0.4, 0.6):
+            now = began + round(part * lease.total_seconds() * 1e9)
+            await watch.tick()
+            seen[part] = await rig.value(renewed)
+        assert seen == {0.4: False, 0.6: True}
+        # Of a lease that it lost to another worker it renews nothing.
+        await rig.fetch("update kairos.gen_durable set lease = lease + 1, lease_expires_at = now()")
+        await watch.tick()
+        assert not await rig.value(renewed)
+        # What Postgres refuses does not keep it from looking.
+        app.store.sql = {
+            **app.store.sql,
+            "renew_leases": "select 1 / 0, $1::bigint[], $2::bigint[], $3::interval, $4::text",
+        }
+        assert await watch.tick() == lease.total_seconds() / 6
+        leases.close()
+
+
+def _ignore(_: object) -> None: ...
 
 
 def test_a_keeper_that_stays_to_hand_back_jobs_leaves_nothing_in_the_event_loop_of_its_worker(

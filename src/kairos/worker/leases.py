@@ -31,6 +31,7 @@ class Leases:
         self._slots: dict[int, tuple[int, int]] = {}
         self._held_at: dict[int, int] = {}
         self._of_queue: Counter[str] = Counter()
+        self._renewed_at = 0
 
     def hold(self, claim: Claim) -> None:
         known = self._slots.get(claim.id)
@@ -47,9 +48,17 @@ class Leases:
         """Return the jobs, with their lease tokens, whose leases were not renewed for `seconds`."""
         renewed_at, _ = self.keeper_times
         limit = time.monotonic_ns() - round(seconds * 1e9)
-        if renewed_at > limit:
+        if max(renewed_at, self._renewed_at) > limit:
             return []
         return [(job, token) for job, (_, token) in self._slots.items() if self._held_at[job] <= limit]
+
+    def held(self) -> list[tuple[int, int]]:
+        """Return each job with its lease token."""
+        return [(job, token) for job, (_, token) in self._slots.items()]
+
+    def note_renewal(self, at: int) -> None:
+        """Note that the worker itself renewed all leases, at a time of the monotonic clock in nanoseconds."""
+        self._renewed_at = at
 
     @property
     def keeper_times(self) -> tuple[int, int]:

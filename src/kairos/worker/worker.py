@@ -171,7 +171,7 @@ class Worker:
             self.progress_loop,
             cancel_watch,
             Sweeper(store, self.name, freed=self.picker.look, lease=lease),
-            LeaseWatch(self._leases, self._keeper, lease.total_seconds(), self._lost),
+            LeaseWatch(store, self.name, self._leases, self._keeper, lease, self._lost),
             # The statements of these loops touch many rows, and use the store with the longer timeout.
             Pruner(app_store, retention),
             AlarmLoop(app_store, Thresholds.of(store.settings.alarm_after)),
