@@ -372,7 +372,7 @@ def test_a_page_of_the_audit_log_reads_no_more_than_it_shows_however_rare_what_i
 def test_queues_are_counted_no_further_than_is_asked_for_in_indexes_alone(
     planner: psycopg.Connection[Any], name: str | None, most: int
 ) -> None:
-    changes = {1: name, 2: 3000, 3: None, 4: None, 5: "30 s"}
+    changes = {1: name, 2: 3000, 3: None, 4: None, 5: "30 s", 6: 10_000}
     for plan in plans(
         planner, "list_queues", changes, "explain (analyze, costs off, timing off, summary off)"
     ):

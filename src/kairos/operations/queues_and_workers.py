@@ -21,6 +21,8 @@ from kairos.suggest import did_you_mean
 LIMITS = tuple(Limits.__annotations__)
 # In each state at most about this many jobs are counted over all queues, so that a backlog does not slow the list down.
 MOST_COUNTED = 100_000
+# In how many priorities the jobs are counted one priority after the other, in all queues together: about 0.5 s.
+MOST_PRIORITIES = 10_000
 # The counts that a statement that changes a queue does not return.
 _NOT_COUNTED: dict[str, Any] = {**dict.fromkeys(LIVE, 0), "oldest_at": None, "at_least": ()}
 
@@ -30,14 +32,14 @@ def queues(*, after: str | None = None, limit: int | None = None) -> Operation[l
 
     `at_least` of a queue names the states that may have more jobs than were counted.
     """
-    found = yield Query("list_queues", (None, MOST_COUNTED, after, limit, LIVE_FOR))
+    found = yield Query("list_queues", (None, MOST_COUNTED, after, limit, LIVE_FOR, MOST_PRIORITIES))
     return [read(Queue, row) for row in found]
 
 
 def queue(name: str) -> Operation[Queue]:
     """Return one queue, if it has or had jobs, has settings or has a live worker."""
     check_name(name, "queue")
-    found = yield Query("list_queues", (name, MOST_COUNTED, None, None, LIVE_FOR))
+    found = yield Query("list_queues", (name, MOST_COUNTED, None, None, LIVE_FOR, MOST_PRIORITIES))
     if not found:
         raise NotFound(
             f"There is no queue {name!r}: it has no jobs and no settings, and no worker serves it."

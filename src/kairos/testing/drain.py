@@ -14,7 +14,7 @@ from kairos.alarms.thresholds import LIVE_FOR
 from kairos.app import Kairos, SyncKairos
 from kairos.fsm.lifecycle import LIVE
 from kairos.machine.context import Context
-from kairos.operations.queues_and_workers import MOST_COUNTED
+from kairos.operations.queues_and_workers import MOST_COUNTED, MOST_PRIORITIES
 from kairos.store.query import Query
 from kairos.worker import step_logging
 from kairos.worker.claim import Claim
@@ -125,7 +125,9 @@ class _Inline:
     async def _find_work(self) -> bool:
         while await self._sweeper.tick() == 0.0:
             pass
-        found = await self._store.run(Query("list_queues", (None, MOST_COUNTED, None, None, LIVE_FOR)))
+        found = await self._store.run(
+            Query("list_queues", (None, MOST_COUNTED, None, None, LIVE_FOR, MOST_PRIORITIES))
+        )
         queues = [row["name"] for row in found if any(row[state] for state in LIVE)]
         if not queues:
             return False

@@ -2,27 +2,50 @@
 -- `queue_unserved` where none does. Distinct queues and priorities are found by a skip scan, and jobs that are not due
 -- are not read. At most a thousand jobs of a queue are counted; at that number the alarm says "or more". Queues that
 -- have settings, jobs or a worker come before unknown ones, then those that wait longest; the queues past the first $4
--- are reported in one row of each kind, so that many queue names do not become as many alarms.
+-- are reported in one row of each kind, so that many queue names do not become as many alarms. Of the priorities of a
+-- queue, the most urgent ones are looked at and the least urgent one, which starves first: $5 divided by the number of
+-- queues, so that jobs which each have a priority of their own do not keep the check from ending.
 -- Parameters: $1 overdue after, $2 unserved after, $3 how long after its last heartbeat a worker counts as live, $4 how
--- many queues are named.
+-- many queues are named, $5 how many priorities are looked at in all queues together.
 -- Index: gen_durable_pick.
 with recursive live as materialized (
   select distinct unnest(w.queues) as queue from kairos.workers w
   where w.seen_at > kairos.now() - $3::interval and w.stopping_at is null
-), lines (queue, priority) as (
-  (select g.queue, g.priority from kairos.gen_durable g
-   where g.status = 'runnable' and not g.held
-   order by g.queue, g.priority limit 1)
+), names (queue) as (
+  (select g.queue from kairos.gen_durable g where g.status = 'runnable' and not g.held order by g.queue limit 1)
   union all
-  select n.queue, n.priority from lines l
+  select found.queue from names n
   cross join lateral (
-    select g.queue, g.priority from kairos.gen_durable g
-    where g.status = 'runnable' and not g.held and (g.queue, g.priority) > (l.queue, l.priority)
-    order by g.queue, g.priority limit 1
+    select g.queue from kairos.gen_durable g
+    where g.status = 'runnable' and not g.held and g.queue > n.queue order by g.queue limit 1
+  ) found
+), share as materialized (
+  select greatest(1, $5::int / greatest(1, count(*))) as priorities from names
+), lines (queue, priority, place) as (
+  select n.queue, f.priority, 1 from names n
+  cross join lateral (
+    select g.priority from kairos.gen_durable g
+    where g.status = 'runnable' and not g.held and g.queue = n.queue order by g.priority limit 1
+  ) f
+  union all
+  select l.queue, n.priority, l.place + 1 from lines l
+  cross join lateral (
+    select g.priority from kairos.gen_durable g
+    where g.status = 'runnable' and not g.held and g.queue = l.queue and g.priority > l.priority
+    order by g.priority limit 1
   ) n
+  where l.place < (select s.priorities from share s)
+), looked (queue, priority) as (
+  select l.queue, l.priority from lines l
+  union
+  select n.queue, f.priority from names n
+  cross join lateral (
+    select g.priority from kairos.gen_durable g
+    where g.status = 'runnable' and not g.held and g.queue = n.queue order by g.priority desc limit 1
+  ) f
 ), first as materialized (
   select l.queue, l.priority, f.eligible_at as since
-  from lines l
+  from looked l
   cross join lateral (
     select g.eligible_at from kairos.gen_durable g
     where g.queue = l.queue and g.status = 'runnable' and not g.held and g.priority = l.priority

@@ -5,7 +5,7 @@
 -- only the newest id is read.
 -- Index: gen_durable_pick, gen_durable_queue_held.
 with recursive
-{waiting_lines: queue=$3; after=''}
+{waiting_lines: queue=$3; after=''; most=65536}
 select 'jobs' as list, coalesce(max(due.eligible_at)::text, '') as mark from (
   (select d.eligible_at from (select * from lines limit $2::int) l cross join lateral (
      select g.eligible_at from kairos.gen_durable g

@@ -7,7 +7,7 @@
 -- in the same way (`later unread`).
 -- Index: gen_durable_lease, gen_durable_kinds, and that of the filter.
 with recursive
-{waiting_lines: queue=$3; after=''},
+{waiting_lines: queue=$3; after=''; most=65536},
 range as materialized (
   select coalesce(kairos.id_at($6::timestamptz), 0) as first,
     coalesce(kairos.id_at($7::timestamptz), 9223372036854775807) as below

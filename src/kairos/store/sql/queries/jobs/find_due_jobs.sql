@@ -3,7 +3,7 @@
 -- so that the jobs returned may not be the newest. Jobs of the other kind (due or not) are not read.
 -- Index: gen_durable_pick, gen_durable_queue_held.
 with recursive
-{waiting_lines: queue=$3; after=''},
+{waiting_lines: queue=$3; after=''; most=65536},
 found as materialized (
   {jobs_in_lines: column=g.id; side=<=; most=$4::int + 1; if=$1::boolean}
   union all
