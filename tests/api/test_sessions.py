@@ -13,6 +13,7 @@ from tests.api.service_process import Served
 
 from kairos import Kairos
 from kairos.operations import keys as verbs
+from kairos.operations import sessions
 from kairos.testing import Clock
 
 WANTED = {"json": {"name": "x", "scopes": ["read"]}}
@@ -203,3 +204,26 @@ async def test_a_cookie_of_somebody_else_that_no_standard_allows_hides_nothing(
         for other in ('prefs={"a": [1, 2]}', "x[y]=1", "=", "a,b=c d"):
             headers = {"Cookie": f"{other}; kairos_session={mine}"}
             assert (await bare.get("/api/session", headers=headers)).status_code == 200, other
+
+
+async def test_a_key_keeps_only_so_many_sessions_and_loses_the_one_unused_for_longest(
+    served: Served, app: Kairos, token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "MOST_OF_ONE_KEY", 3)
+    _, other = await app.run(verbs.add_key("other", ["read"]))
+    await Browser.sign_in(served, other)
+    for _ in range(3):
+        await Browser.sign_in(served, token)
+    unused = (
+        await _rows(
+            app, "update kairos.sessions set seen_at = seen_at - interval '1 minute' "
+            "where id = (select max(s.id) from kairos.sessions s join kairos.keys k on k.id = s.key_id "
+            "where k.name = 'Ada') returning id",
+        )
+    )[0]["id"]  # fmt: skip
+    await Browser.sign_in(served, token)
+    left = await _rows(
+        app, "select s.id, k.name from kairos.sessions s join kairos.keys k on k.id = s.key_id order by name"
+    )
+    assert [each["name"] for each in left] == ["Ada", "Ada", "Ada", "other"]
+    assert unused not in {each["id"] for each in left}

@@ -10,12 +10,17 @@ from kairos.operations.keys import Holder, holder_in, new_token, valid_row
 from kairos.store.query import Operation, Query
 
 _PREFIX = "ks"
+# Sessions of one key. Each sign-in looks at all sessions, and whoever has a key may sign in without an end.
+MOST_OF_ONE_KEY = 200
 
 
 def open_session(key_id: str, idle: timedelta, age: timedelta) -> Operation[str]:
-    """Sign in with a key; return the token of the session, for its cookie."""
+    """Sign in with a key; return the token of the session, for its cookie.
+
+    A key with too many sessions loses the one that was not used for longest.
+    """
     token, session_id, digest = new_token(_PREFIX)
-    yield Query("insert_session", (session_id, key_id, digest, idle, age))
+    yield Query("insert_session", (session_id, key_id, digest, idle, age, MOST_OF_ONE_KEY))
     return token
 
 
