@@ -15,6 +15,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kairos import serializers
 from kairos.api import errors, openapi, route_scopes
 from kairos.api.anonymous_audit import AnonymousAudit
 from kairos.api.audit_writer import AuditWriter
@@ -109,6 +110,7 @@ class Service(FastAPI):
         self.request_metrics = Metrics()
         self._middleware = Instrumentation(RequestLimits(super().__call__, settings), self.request_metrics)
         self.router.default = pages
+        self._openapi_text: bytes | None = None
         errors.install(self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -157,6 +159,12 @@ class Service(FastAPI):
         if self.openapi_schema is None:
             self.openapi_schema = openapi.describe(self, self.api_routes)
         return self.openapi_schema
+
+    def openapi_text(self) -> bytes:
+        """Return the OpenAPI document as JSON, encoded once: callers without a key may ask for it."""
+        if self._openapi_text is None:
+            self._openapi_text = serializers.encode(self.openapi()).encode()
+        return self._openapi_text
 
     @property
     def api_routes(self) -> list[APIRoute]:

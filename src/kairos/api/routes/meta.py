@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from kairos.api.responses import Document, answer, kairos_of
+from kairos.api.readiness import Readiness
+from kairos.api.responses import answer
 from kairos.api.schemas import meta as schemas
 from kairos.store.migration_files import wanted_version
 
@@ -26,21 +28,22 @@ async def healthz(request: Request) -> Response:
 @router.get("/readyz", response_model=schemas.Health)
 async def readyz(request: Request) -> Response:
     """Say whether the service can work: the database is reachable and writable, and its schema fits."""
-    kairos = kairos_of(request)
-    await kairos.open()
-    await kairos.store.check()
-    await kairos.store.check_commits()
+    await (await request.app.component(Readiness)).check()
     return answer(request, {"status": "ready"})
 
 
 @router.get("/api/version", response_model=schemas.Version)
 async def read_version(request: Request) -> Response:
     """Return the versions of the program, of the schema it needs, and of this API."""
-    numbers = {"kairos": version("kairos-scheduler"), "schema": wanted_version(), "api": API_VERSION}
-    return answer(request, {"version": numbers})
+    return answer(request, {"version": _versions()})
 
 
 @router.get("/openapi.json", include_in_schema=False)
 async def read_openapi(request: Request) -> Response:
-    document: dict[str, Any] = request.app.openapi()
-    return Document(document)
+    return Response(request.app.openapi_text(), media_type="application/json")
+
+
+@cache
+def _versions() -> dict[str, Any]:
+    # Callers without a key may ask for them, and the metadata of a package is read from files.
+    return {"kairos": version("kairos-scheduler"), "schema": wanted_version(), "api": API_VERSION}
