@@ -277,6 +277,22 @@ async def test_a_backfill_without_bounds_is_refused_and_says_how_far_to_go(http:
     assert (answer.status_code, "in parts" in answer.json()["error"]["message"]) == (422, True)
 
 
+async def test_a_backfill_of_a_large_input_is_refused_and_says_how_far_to_go(
+    http: httpx2.AsyncClient,
+) -> None:
+    await make(http, when="every second", input={"day": "x" * 900_000})
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    asked = {"start": start.isoformat(), "end": (start + timedelta(seconds=300)).isoformat()}
+    answer = await http.post("/api/schedules/nightly/backfill", json=asked)
+    message = answer.json()["error"]["message"]
+    assert (answer.status_code, "in parts" in message, "at most 74 of these 300" in message) == (
+        422,
+        True,
+        True,
+    )
+    assert (start + timedelta(seconds=74)).isoformat() in message
+
+
 @pytest.mark.parametrize("cursor", ["x", "2027-01-01T00:00:00~1", "2027-01-01T00:00:00Z~-1", "~", "\u0663"])
 async def test_a_cursor_that_no_list_gave_is_refused(http: httpx2.AsyncClient, cursor: str) -> None:
     await make(http)

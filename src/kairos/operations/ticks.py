@@ -20,6 +20,8 @@ _MICROSECOND = timedelta(microseconds=1)
 _LARGEST_PAGE = 10_000
 # One backfill is one statement.
 _LARGEST_BACKFILL = 10_000
+# Each job has its own copy of the schedule's input: 10,000 jobs of 1 MB would take 10 GB and minutes.
+_MOST_BYTES = 64 << 20
 
 
 def ticks(
@@ -71,6 +73,7 @@ def backfill(
     wanted = _past_ticks(schedule, rows.stored_plan(row, calendars), start, min(end, row["now"]))
     if not wanted:
         return []
+    _refuse_large(name, wanted, len(row["state"].encode()))
     found = yield Query(
         "fire_ticks",
         (
@@ -102,3 +105,13 @@ def _past_ticks(schedule: Schedule, plan: Plan, after: datetime, until: datetime
             field="end",
         )
     return found
+
+
+def _refuse_large(name: str, wanted: list[datetime], size: int) -> None:
+    most = max(1, _MOST_BYTES // max(1, size))
+    if len(wanted) > most:
+        raise BadRequest(
+            f"The input of {name!r} has {size:,} bytes, so that at most {most:,} of these {len(wanted):,} ticks "
+            f"are fired at once: backfill it in parts, the first one up to {wanted[most - 1].isoformat()}.",
+            field="end",
+        )
