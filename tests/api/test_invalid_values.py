@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 import pytest
-from tests.api.service_process import Shared
+from tests.api.service_process import Served, Shared
 
 LONG = "1" * 5000
 
@@ -69,3 +69,31 @@ def test_a_name_that_no_path_could_hold_is_refused(open_service: Shared) -> None
     refused(http.post("/api/jobs", json={"action": "x", "queue": "a/b"}), "queue")
     refused(http.patch("/api/jobs/1", json={"queue": "a/b"}), "queue")
     refused(http.post("/api/jobs/batch", json={"jobs": [{"action": "x", "queue": "a/b"}]}), "jobs[0].queue")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/api/jobs", {"runAt": "9998-12-31T23:59:59-23:59"}),
+        ("/api/jobs", {"expiresAt": "9998-12-31T23:59:59-23:59"}),
+        ("/api/jobs", {"runAt": "0001-01-01T00:00:00+14:00"}),
+        ("/api/jobs", {"runAt": "0002-01-01T00:00:00+14:00"}),
+        ("/api/jobs", {"when": "0001-01-01T00:00:00+14:00"}),
+        ("/api/schedules", {"name": "edge", "when": "0001-01-01T00:00:00+14:00"}),
+        ("/api/schedules", {"name": "edge", "when": "R5/9999-12-31T00:00:00Z/P1D"}),
+    ],
+    ids=str,
+)
+async def test_an_instant_that_leaves_the_calendar_in_utc_is_refused(
+    served: Served, path: str, body: dict[str, str]
+) -> None:
+    @served.kairos.job
+    async def act() -> None: ...
+
+    answer = await served.http.post(path, json={"action": "act", **body})
+    assert (answer.status_code, answer.json()["error"]["code"] != "INTERNAL") == (422, True), answer.text
+
+
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "R5/0001-01-01T00:00:00+14:00/P1D"])
+def test_an_intent_with_an_instant_beyond_the_calendar_is_refused(open_service: Shared, when: str) -> None:
+    assert open_service.http.post("/api/intent", json={"when": when}).status_code == 422

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from kairos.errors import BadRequest, NotFound
@@ -79,10 +79,21 @@ def checked_id(value: Any, noun: str) -> int:
 
 
 def check_instant(value: Any, field: str) -> None:
-    """Require a datetime with a time zone in the years 2 to 9998: some drivers treat the others as infinity."""
+    """Require a datetime with a time zone in the years 2 to 9998: some drivers treat the others as infinity.
+
+    The year counts in UTC too: it may be another one there.
+    """
     if not isinstance(value, datetime) or value.utcoffset() is None:
         raise BadRequest(f"{field} is {value!r}; it must be a datetime with a time zone.", field=field)
-    if not FIRST_YEAR <= value.year <= LAST_YEAR:
-        raise BadRequest(
-            f"{field} is in the year {value.year}; it must be from {FIRST_YEAR} to {LAST_YEAR}.", field=field
-        )
+    for year in (value.year, _year_in_utc(value)):
+        if not FIRST_YEAR <= year <= LAST_YEAR:
+            raise BadRequest(
+                f"{field} is in the year {year}; it must be from {FIRST_YEAR} to {LAST_YEAR}.", field=field
+            )
+
+
+def _year_in_utc(value: datetime) -> int:
+    try:
+        return value.astimezone(UTC).year
+    except OverflowError:
+        return value.year  # 1 or 9999, which is refused

@@ -21,6 +21,8 @@ from kairos.schedule.timezones import (
     to_local,
 )
 
+# Of the calendar of Python, without the years in which an offset leads beyond it.
+FIRST_YEAR, LAST_YEAR = 2, 9998
 INSTANT = re.compile(
     r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})T([0-9]{2})(?::?([0-9]{2})(?::?([0-9]{2})(?:[.,]0+)?)?)?"
     r"(Z|[+-][0-9]{2}(?::?[0-9]{2})?)?",
@@ -63,6 +65,8 @@ def _instant(text: str, part: str, position: int, zone: str) -> tuple[int, str, 
         local, named = None, None
     if local is None or named is None:
         _refuse(text, f"There is no such instant as {part}.", position, part)
+    if not FIRST_YEAR <= local.year <= LAST_YEAR:  # with its offset, the others may be beyond the calendar
+        _refuse(text, f"{part} is not in the years {FIRST_YEAR} to {LAST_YEAR}.", position, part)
     seconds = day_seconds(local.toordinal()) + hour * 3600 + minute * 60 + second
     placed = resolve_local(load_zone(named), seconds)
     if placed.gap or placed.other is not None:
