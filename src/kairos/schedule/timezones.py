@@ -41,6 +41,8 @@ NOT_CITIES = {
 UNDECOMPOSED = str.maketrans(
     {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "ß": "ss", "ı": "i", "đ": "d", "Đ": "D"}
 )
+# Marks within names that people also leave out: Port-au-Prince, N'Djamena, St. John's.
+MARKS_OF_NAMES = str.maketrans({"-": " ", "'": None, "’": None, "ʻ": None})
 FIXED = re.compile(r"UTC([+-])(\d{2}):(\d{2})")
 
 
@@ -71,7 +73,7 @@ def _cities() -> dict[str, str]:
     for name in _known().values():
         region, _, city = name.rpartition("/")
         if region and region not in ("Etc", "SystemV", "US", "Canada", "Brazil", "Mexico", "Chile"):
-            found.setdefault(city.replace("_", " ").lower(), set()).add(name)
+            found.setdefault(_as_place(city.replace("_", " ").lower()), set()).add(name)
     return {city: names.pop() for city, names in found.items() if len(names) == 1 and city not in NOT_CITIES}
 
 
@@ -79,6 +81,17 @@ def without_diacritics(text: str) -> str:
     """Remove diacritics: “São Paulo” becomes “Sao Paulo”."""
     decomposed = unicodedata.normalize("NFKD", text.translate(UNDECOMPOSED))
     return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def _as_place(name: str) -> str:
+    """Write the name of a place, in small letters, in its simplest way: “n'djamena” becomes “ndjamena”."""
+    plain = name.translate(MARKS_OF_NAMES)
+    return f"st {plain[6:]}" if plain.startswith("saint ") else plain
+
+
+def place_key(name: str) -> str:
+    """The key of a place in the tables of places."""
+    return _as_place(without_diacritics(" ".join(name.split())).lower())
 
 
 @lru_cache(maxsize=4096)
@@ -94,21 +107,28 @@ def find_zone(text: str) -> str | None:
         return "UTC" if hours == minutes == 0 else f"UTC{offset[1]}{hours:02}:{minutes:02}"
     if wanted in LEGACY_ZONES:
         return LEGACY_ZONES[wanted]
-    if wanted in PLACE_ZONES:
-        return PLACE_ZONES[wanted]
-    if wanted in ABBREVIATIONS or wanted in AMBIGUOUS_PLACES:
+    place = _as_place(wanted)
+    if place in PLACE_ZONES:
+        return PLACE_ZONES[place]
+    if wanted in ABBREVIATIONS or place in AMBIGUOUS_PLACES:
         return None
     if "/" in wanted:
         return _known().get(wanted.replace(" ", "_"))
-    return _cities().get(wanted)
+    return _cities().get(place)
 
 
 def similar_zones(text: str) -> list[str]:
     """Names of zones or places that are spelled almost like this one, the nearest first."""
-    wanted = without_diacritics(" ".join(text.split())).lower()
-    names = _known() if "/" in wanted else {**_cities(), **PLACE_ZONES}
-    close = get_close_matches(wanted.replace(" ", "_") if "/" in wanted else wanted, names, 2, 0.75)
-    return [names[name] if "/" in name else name.title() for name in close]
+    if "/" in text:
+        zones = _known()
+        wanted = without_diacritics("_".join(text.split())).lower()
+        return [zones[name] for name in get_close_matches(wanted, zones, 2, 0.75)]
+    cities = _cities()
+    close = get_close_matches(place_key(text), {**cities, **PLACE_ZONES}, 2, 0.75)
+    return [
+        cities[name].rpartition("/")[2].replace("_", " ") if name in cities else name.title()
+        for name in close
+    ]
 
 
 def unknown_zone(name: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kairos.schedule.english import start_and_end as bounds
 from kairos.schedule.english.dates import read_months, read_year
 from kairos.schedule.english.day_choices import read_day_choice, read_day_range
-from kairos.schedule.english.durations import read_span
+from kairos.schedule.english.durations import read_span, read_unit
 from kairos.schedule.english.number_lists import read_numbers
 from kairos.schedule.english.ordinals import read_ordinals
 from kairos.schedule.english.refusals import refuse_rate
@@ -252,9 +252,9 @@ def read_for(reader: TokenReader, limits: Limits, mark: int) -> bool:
         return True
     if read_count(reader, limits, mark):
         return True
-    if reader.accept("the"):
-        reader.accept("next")
-    span = read_span(reader)
+    following = reader.accept("the") and reader.accept("next")
+    unit = read_unit(reader) if following and not reader.peek().text.endswith("s") else None
+    span = ((1.0, unit),) if unit else read_span(reader)
     if span is None or len(span) != 1 or span[0][0] != int(span[0][0]):
         reader.refuse("For how many times, or how long?", mark)
     if limits.length is not None or limits.count is not None:
@@ -268,6 +268,8 @@ def read_count(reader: TokenReader, limits: Limits, mark: int) -> bool:
     token, following = reader.peek(), reader.peek(1)
     if token.kind != "number" or following.text not in ("times", "time", "x", "occurrences", "occurrence"):
         return False
+    if following.text in ("time", "occurrence") and token.value != 1:
+        return False  # “seven time” is a word that is spelled wrong
     reader.index += 2
     if reader.at("a", "an", "per", "every", "each") or reader.at("daily", "weekly"):
         refuse_rate(reader, mark, reader.index)

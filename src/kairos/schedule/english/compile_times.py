@@ -108,6 +108,15 @@ def _window(reader: TokenReader, draft: Draft) -> tuple[int, int]:
     return opens, closes
 
 
+def _in_a_window(draft: Draft) -> tuple[str, ...]:
+    """What “every 3 hours at minute 10” may mean, as a window of the day."""
+    hours = (draft.cadence or 0) // 3600
+    if draft.minutes is None or len(draft.minutes) != 1 or hours < 1 or 24 % hours:
+        return ()
+    minute = draft.minutes[0]
+    return (f"every {hours} hours from 00:{minute:02} to {24 - hours:02}:{minute:02}",)
+
+
 def cadenced(
     reader: TokenReader,
     draft: Draft,
@@ -131,7 +140,9 @@ def cadenced(
     on_the_hour = draft.minutes == (0,) and draft.hours is None and DAY_SECONDS % draft.cadence == 0
     on_the_hour = on_the_hour and draft.cadence % 3600 == 0 and limits.start is None and draft.window is None
     if (draft.minutes is not None or draft.hours is not None) and not on_the_hour:
-        reader.refuse("Minutes past the hour go with every hour only.", draft.minutes_at)
+        reader.refuse(
+            "Minutes past the hour go with every hour only.", draft.minutes_at, _in_a_window(draft)
+        )
     if draft.seconds is not None:
         if draft.cadence != 60 or draft.window is not None:
             reader.refuse("Seconds go with every minute only.", draft.minutes_at)

@@ -22,9 +22,10 @@ TOKEN = re.compile(
   | (?P<meridiem>(?:a\.m\.|p\.m\.|a\.m|p\.m|am\.?|pm\.?|a\ m|p\ m)(?![A-Za-z]))
   | (?P<offset>(?:UTC|GMT)[+-]\d{1,2}(?::?\d{2})?(?![\w:]))
   | (?P<shift>\+\d{1,2}:?\d{2}(?![\w:]))
-  | (?P<foreign>[A-Za-z]*[À-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f][A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f'-]*)
+  | (?P<foreign>[A-Za-z]*[À-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f][A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ\u0300-\u036f'’ʻ-]*)
+  | (?P<name>(?!o['’]?clock)[A-Za-z]+['’ʻ][A-Za-z]{2,})
   | (?P<zone>[A-Za-z]+(?:[_-][A-Za-z]+)*/[A-Za-z][A-Za-z0-9_+/-]*)
-  | (?P<word>o'?clock|[A-Za-z]+(?:['’]s|(?<=s)['’](?=\ ))?)
+  | (?P<word>o['’]?clock|[A-Za-z]+(?:['’]s|(?<=s)['’](?=\ ))?)
   | (?P<punctuation>[,;()&@/–—-])
   | (?P<dot>\.)
     )""",
@@ -94,7 +95,7 @@ def _tokens(found: re.Match[str], text: str, after: int) -> list[Token]:
         return [Token(kind, lower, raw, start, end, int(raw.split(".")[0]), glued)]
     if kind == "hclock":
         return [Token("clock", lower.replace("h", ":"), raw, start, end, glued=glued)]
-    if kind == "foreign":  # letters that only names of places have, never the words of the grammar
+    if kind in ("foreign", "name"):  # letters that only names of places have, never the words of the grammar
         return [Token("word", lower, raw, start, end, glued=glued)]
     if kind in ("offset", "shift"):
         return [Token("zone", lower, raw, start, end, glued=glued)]

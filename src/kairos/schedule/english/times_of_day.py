@@ -9,6 +9,7 @@ from kairos.schedule.english.vocabulary import DAY_PARTS, MONTHS, NAMED_TIMES, P
 from kairos.schedule.english.weekday_words import RANGES
 
 if TYPE_CHECKING:
+    from kairos.schedule.english.lexer import Token
     from kairos.schedule.english.token_reader import TokenReader
 
 BETWEEN = ("and", "to", "-", "–", "—")
@@ -75,7 +76,7 @@ def _relative(reader: TokenReader) -> ClockTime | None:
         reader.take()
         minutes = token.value
         said = reader.accept("minutes", "minute", "mins", "min")
-        if said is None and not reader.at("past", "after"):
+        if said is None and not reader.at("past", "after") and not _spelled_before_hour(reader, token, mark):
             reader.index = mark  # “9 to 5pm” is a window, not 16:51
             return None
     else:
@@ -94,6 +95,12 @@ def _relative(reader: TokenReader) -> ClockTime | None:
         reader.index = mark
         return None
     return ClockTime(total // 60, total % 60, 0, hour.bare, mark, reader.index - 1, hour.meridiem)
+
+
+def _spelled_before_hour(reader: TokenReader, minutes: Token, mark: int) -> bool:
+    """Whether these are minutes before an hour, as in “at ten to eight am”, and not the start of a window."""
+    after_at = mark > 0 and reader.tokens[mark - 1].text in ("at", "@")
+    return after_at and minutes.spelled and minutes.value in (5, 10, 20, 25) and reader.at("to", "before")
 
 
 def _plain(reader: TokenReader, allow_bare: bool) -> ClockTime | None:
@@ -301,7 +308,13 @@ def _in_part(reader: TokenReader, time: ClockTime, part: str) -> int:
     # 10:30 is clear by itself, but ambiguous beside “evening” or “night”.
     if time.bare or (10 <= time.hour <= 12 and not time.meridiem):
         if time.hour not in hours or (time.hour == 12 and not time.minute):
-            reader.refuse(f"{time.hour} is no clear hour of the {part}.", time.first, until=time.last + 1)
+            clear = tuple(f"{hour % 24:02}:{time.minute:02}" for hour in (time.hour, time.hour + 12))
+            reader.refuse(
+                f"{time.hour} is no clear hour of the {part}.",
+                time.first,
+                tuple(_replaced(reader, time, written) for written in clear),
+                until=time.last + 1,
+            )
         return hours[time.hour] * 3600 + time.seconds % 3600
     if time.hour not in HOURS_OF[part]:
         reader.refuse(f"That time is not in the {part}.", time.first, until=time.last + 1)

@@ -47,11 +47,10 @@ def _named(reader: TokenReader, announced: bool) -> str | None:
             reader.refuse(f"{token.raw} is not a time zone.")
         reader.take()
         return found
-    for size in range(LONGEST_NAME, 0, -1):
-        pieces = [reader.peek(n) for n in range(size)]
-        if any(piece.kind != "word" for piece in pieces):
+    for words in range(LONGEST_NAME, 0, -1):
+        if (read := _name(reader, words)) is None:
             continue
-        name = " ".join(piece.raw for piece in pieces)
+        name, size = read
         if size == 1 and name.lower() in ABBREVIATIONS:
             _refuse_abbreviation(reader, name)
         if not (announced or _clear_alone(reader, name, size)):
@@ -60,20 +59,34 @@ def _named(reader: TokenReader, announced: bool) -> str | None:
         if found is not None:
             reader.index += size
             return found
-        if announced and timezones.without_diacritics(name).lower() in AMBIGUOUS_PLACES:
+        if announced and timezones.place_key(name) in AMBIGUOUS_PLACES:
             _refuse_place(reader, name, size)
     return None
+
+
+def _name(reader: TokenReader, words: int) -> tuple[str, int] | None:
+    """The next words as one name, and how many tokens that are; a hyphen without spaces joins two words."""
+    name, size = "", 0
+    for _ in range(words):
+        if name and reader.at("-", ahead=size) and reader.peek(size).glued and reader.peek(size + 1).glued:
+            name += "-"
+            size += 1
+        elif name:
+            name += " "
+        if not reader.kind("word", ahead=size):
+            return None
+        name += reader.peek(size).raw
+        size += 1
+    return name, size
 
 
 def refuse_misspelled_place(reader: TokenReader) -> None:
     """Refuse an unknown word after “in” that is spelled almost like a place, with that place; else do nothing."""
     if not reader.index or reader.tokens[reader.index - 1].text not in ("in", "("):
         return
-    for size in range(LONGEST_NAME, 0, -1):
-        pieces = [reader.peek(n) for n in range(size)]
-        if all(piece.kind == "word" for piece in pieces) and pieces[0].text != "the":
-            name = " ".join(piece.raw for piece in pieces)
-            _refuse_misspelled(reader, f"“{name}” is not a place that it knows", name, size)
+    for words in range(LONGEST_NAME, 0, -1):
+        if (read := _name(reader, words)) is not None and not reader.at("the"):
+            _refuse_misspelled(reader, f"“{read[0]}” is not a place that it knows", *read)
 
 
 def _refuse_misspelled(reader: TokenReader, message: str, name: str, size: int) -> None:
@@ -97,7 +110,7 @@ def _refuse_place(reader: TokenReader, name: str, size: int) -> None:
     _refuse_for(
         reader,
         f"“{name}” is more than one place, or not the one that the time zone is named after: name the zone.",
-        AMBIGUOUS_PLACES[timezones.without_diacritics(name).lower()],
+        AMBIGUOUS_PLACES[timezones.place_key(name)],
         size,
     )
 

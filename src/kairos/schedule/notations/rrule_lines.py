@@ -114,6 +114,13 @@ def _line(rule: RuleText, line: str, position: int, date_times: list[DateTimeLin
         date_times.append(DateTimeLine(kind, zone, value, position + len(name) + 1))
         return
     body = line.strip()
+    if unknown := re.match(r"(?!RRULE)([A-Z-]+)[;:]", upper):
+        raise IntentError(
+            f"A line {unknown[1]} is not read: give DTSTART, EXDATE and one RRULE.",
+            text=rule.text,
+            position=position,
+            length=len(unknown[1]),
+        )
     if upper.startswith("RRULE:"):
         body, position = body[6:], position + 6
     if rule.values:
