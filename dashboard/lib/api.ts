@@ -1,6 +1,6 @@
 "use client";
 
-import type { AnswerOf, BodyOf, Method, PathOf, QueryOf, RouteOf } from "./api-types";
+import type { AnswerOf, Method, Rest, Route, RouteOf } from "./api-types";
 import { base } from "./base-path";
 import { read, write } from "./json";
 import { learnClock, now } from "./time";
@@ -40,10 +40,17 @@ export function onSignedOut(listener: () => void) {
 }
 
 export type Query = Record<string, string | number | bigint | boolean | readonly string[] | null | undefined>;
-type Options = { query?: Query; body?: unknown; signal?: AbortSignal; quiet?: boolean };
+type Options = {
+  path?: Record<string, string | number | bigint>;
+  query?: Query;
+  body?: unknown;
+  signal?: AbortSignal;
+  quiet?: boolean;
+};
 
-/** A request by its bare path, for what is made from a table of requests. */
-export async function call<T>(method: string, path: string, options: Options = {}): Promise<T> {
+/** A request whose method is a value of the lifecycle's table of requests; for all others there are `get`, `post` and so on. */
+export async function call<T>(method: string, route: Route, options: Options = {}): Promise<T> {
+  const path = route.replace(/\{(\w+)\}/g, (_, name: string) => part(options.path?.[name] ?? ""));
   const headers: Record<string, string> = { Accept: "application/json" };
   if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
@@ -68,26 +75,11 @@ export async function call<T>(method: string, path: string, options: Options = {
   throw refusal(response, text);
 }
 
-type Asked<M extends Method, P extends RouteOf<M>> = PathOf<P> & {
-  query?: QueryOf<M, P>;
-  body?: BodyOf<M, P>;
-  signal?: AbortSignal;
-  quiet?: boolean;
-};
-// A route with names in braces must be given them; any other may be asked for by its path alone.
-type Rest<M extends Method, P extends RouteOf<M>> =
-  PathOf<P> extends { path: object } ? [asked: Asked<M, P>] : [asked?: Asked<M, P>];
-
 /** A request to a route of the service, typed by its OpenAPI document: path, query, body and answer. */
 const asking =
   <M extends Method>(method: M) =>
-  <P extends RouteOf<M>>(route: P, ...[asked]: Rest<M, P>): Promise<AnswerOf<M, P>> => {
-    const { path = {}, ...options } = (asked ?? {}) as {
-      path?: Record<string, string | number | bigint>;
-    } & Options;
-    const filled = route.replace(/\{(\w+)\}/g, (_, name: string) => part(path[name] ?? ""));
-    return call(method.toUpperCase(), filled, options);
-  };
+  <P extends RouteOf<M>>(route: P, ...[asked]: Rest<M, P>): Promise<AnswerOf<M, P>> =>
+    call(method.toUpperCase(), route, asked as Options | undefined);
 
 export const get = asking("get");
 export const post = asking("post");

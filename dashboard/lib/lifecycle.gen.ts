@@ -31,20 +31,35 @@ export const LOOKS = {
 export type Tone = (typeof LOOKS)[JobState]["tone"];
 export type Glyph = (typeof LOOKS)[JobState]["glyph"];
 
-// What a client may ask of a job; `from` are the states that allow it, `fields` what may be given with it.
+export type RequestPath =
+  | "/api/jobs/{id}"
+  | "/api/jobs/{id}/run-now"
+  | "/api/jobs/{id}/snooze"
+  | "/api/jobs/{id}/retry"
+  | "/api/jobs/{id}/signals"
+  | "/api/jobs/{id}/cancel";
+export type BulkVerb =
+  | "run-now"
+  | "snooze"
+  | "retry"
+  | "cancel"
+  | "delete";
+
+// What a client may ask of a job; `from` are the states that allow it, `fields` what may be given with it, `bulk` its
+// name in a bulk request.
 export type JobRequest = {
   name: string; label: string; effect: string; done: string; from: readonly JobState[]; scope: "enqueue" | "operate";
-  method: string; path: string; fields: readonly string[]; inBulk: boolean; dangerous: boolean;
+  method: string; path: RequestPath; fields: readonly string[]; bulk: BulkVerb | null; dangerous: boolean;
 };
 
 export const REQUESTS: readonly JobRequest[] = [
-  {"name": "edit", "label": "Change", "effect": "What is left out stays as it is.", "done": "changed", "from": ["scheduled", "pending"], "scope": "operate", "method": "PATCH", "path": "/api/jobs/{id}", "fields": ["priority", "queue", "tags", "run_at", "ttl", "expires_at"], "inBulk": false, "dangerous": false},
-  {"name": "run_now", "label": "Run now", "effect": "It is due now instead of later.", "done": "brought forward", "from": ["scheduled"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/run-now", "fields": [], "inBulk": true, "dangerous": false},
-  {"name": "snooze", "label": "Snooze", "effect": "It is due later. When it expires does not change.", "done": "snoozed", "from": ["scheduled", "pending"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/snooze", "fields": ["delay", "until", "reason"], "inBulk": true, "dangerous": false},
-  {"name": "retry", "label": "Retry", "effect": "A new job does the same again, and names the old one.", "done": "retried", "from": ["success", "failed", "cancelled", "expired"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/retry", "fields": [], "inBulk": true, "dangerous": false},
-  {"name": "signal", "label": "Signal", "effect": "A job that waits for the signal goes on; any other keeps it in its inbox.", "done": "sent a signal", "from": ["scheduled", "pending", "running", "waiting"], "scope": "enqueue", "method": "POST", "path": "/api/jobs/{id}/signals", "fields": ["name", "payload", "dedup_key"], "inBulk": false, "dangerous": false},
-  {"name": "cancel", "label": "Cancel", "effect": "A job that waits ends at once and never runs; a running one is asked to stop at its next checkpoint.", "done": "cancelled", "from": ["scheduled", "pending", "running", "waiting"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/cancel", "fields": ["reason"], "inBulk": true, "dangerous": true},
-  {"name": "delete", "label": "Delete", "effect": "Its input, output, log and history are gone for good.", "done": "deleted", "from": ["success", "failed", "cancelled", "expired"], "scope": "operate", "method": "DELETE", "path": "/api/jobs/{id}", "fields": [], "inBulk": true, "dangerous": true},
+  {"name": "edit", "label": "Change", "effect": "What is left out stays as it is.", "done": "changed", "from": ["scheduled", "pending"], "scope": "operate", "method": "PATCH", "path": "/api/jobs/{id}", "fields": ["priority", "queue", "tags", "run_at", "ttl", "expires_at"], "bulk": null, "dangerous": false},
+  {"name": "run_now", "label": "Run now", "effect": "It is due now instead of later.", "done": "brought forward", "from": ["scheduled"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/run-now", "fields": [], "bulk": "run-now", "dangerous": false},
+  {"name": "snooze", "label": "Snooze", "effect": "It is due later. When it expires does not change.", "done": "snoozed", "from": ["scheduled", "pending"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/snooze", "fields": ["delay", "until", "reason"], "bulk": "snooze", "dangerous": false},
+  {"name": "retry", "label": "Retry", "effect": "A new job does the same again, and names the old one.", "done": "retried", "from": ["success", "failed", "cancelled", "expired"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/retry", "fields": [], "bulk": "retry", "dangerous": false},
+  {"name": "signal", "label": "Signal", "effect": "A job that waits for the signal goes on; any other keeps it in its inbox.", "done": "sent a signal", "from": ["scheduled", "pending", "running", "waiting"], "scope": "enqueue", "method": "POST", "path": "/api/jobs/{id}/signals", "fields": ["name", "payload", "dedup_key"], "bulk": null, "dangerous": false},
+  {"name": "cancel", "label": "Cancel", "effect": "A job that waits ends at once and never runs; a running one is asked to stop at its next checkpoint.", "done": "cancelled", "from": ["scheduled", "pending", "running", "waiting"], "scope": "operate", "method": "POST", "path": "/api/jobs/{id}/cancel", "fields": ["reason"], "bulk": "cancel", "dangerous": true},
+  {"name": "delete", "label": "Delete", "effect": "Its input, output, log and history are gone for good.", "done": "deleted", "from": ["success", "failed", "cancelled", "expired"], "scope": "operate", "method": "DELETE", "path": "/api/jobs/{id}", "fields": [], "bulk": "delete", "dangerous": true},
 ];
 
 export type Transition = { verb: string; from: JobState; to: JobState; by: string; because: string };

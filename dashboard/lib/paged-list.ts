@@ -19,10 +19,15 @@ type RowOf<P extends RouteOf<"get">, Name> = Name extends keyof AnswerOf<"get", 
     ? Row
     : never
   : never;
-type Where<P extends RouteOf<"get">> = PathOf<P> & { query?: QueryOf<"get", P> };
+/** The names under which a route lists rows. */
+type ListOf<P extends RouteOf<"get">> = {
+  [Name in keyof AnswerOf<"get", P>]: AnswerOf<"get", P>[Name] extends readonly unknown[] ? Name : never;
+}[keyof AnswerOf<"get", P>] &
+  string;
+type Where<P extends RouteOf<"get">> = PathOf<"get", P> & { query?: QueryOf<"get", P> };
 
 /** A list of the service: its first page, and one more each time that is asked for. All of them are kept fresh. */
-export function useList<P extends RouteOf<"get">, Name extends string>(
+export function useList<P extends RouteOf<"get">, Name extends ListOf<P>>(
   name: Name,
   route: P,
   where: Where<P>,
@@ -40,7 +45,7 @@ export function useList<P extends RouteOf<"get">, Name extends string>(
   return { query, hasMore: !!query.data?.nextCursor, more: () => setPages(pages + 1) };
 }
 
-export async function readPages<P extends RouteOf<"get">, Name extends string>(
+export async function readPages<P extends RouteOf<"get">, Name extends ListOf<P>>(
   name: Name,
   route: P,
   where: Where<P>,

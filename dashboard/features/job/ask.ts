@@ -1,4 +1,4 @@
-import { call, part } from "@/lib/api";
+import { call } from "@/lib/api";
 import type { Job } from "@/lib/documents";
 import { type JobRequest, REQUESTS } from "@/lib/lifecycle.gen";
 
@@ -11,7 +11,7 @@ export const requestsOf = (job: Job): JobRequest[] =>
 
 /** Makes a request of one job. */
 export const ask = (job: Job, request: JobRequest, details: Details = {}) =>
-  call<{ job?: Job }>(request.method, request.path.replace("{id}", part(job.id)), { body: bodyOf(details) });
+  call<{ job?: Job }>(request.method, request.path, { path: { id: job.id }, body: bodyOf(details) });
 
 /** The fields that were filled in; nothing where none was. */
 export function bodyOf(details: Details): Details | undefined {

@@ -3,6 +3,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { faults, patch } from "@/lib/api";
+import type { BodyOf } from "@/lib/api-types";
 import type { Job } from "@/lib/documents";
 import { State } from "@/lib/lifecycle.gen";
 import { keys } from "@/lib/query-keys";
@@ -11,6 +12,7 @@ import { Dialog, FormActions } from "@/ui/dialog";
 import { Field, TimeInput } from "@/ui/field";
 import { useToast } from "@/ui/toast";
 
+type Changes = BodyOf<"patch", "/api/jobs/{id}">;
 type Draft = { queue: string; priority: string; tags: string; runAt: string; expiresAt: string };
 
 /** Changes how a job that waits for a worker is scheduled; what one leaves alone is not sent. */
@@ -85,18 +87,20 @@ const draftOf = (job: Job): Draft => ({
 });
 
 /** Only what is different, as the service takes it; what is no number is left for it to refuse. */
-function changesOf(before: Draft, draft: Draft): Record<string, unknown> {
-  const asSent: { [name in keyof Draft]: (text: string) => unknown } = {
-    queue: (text) => text.trim(),
-    priority: (text) => (/^\s*-?\d+\s*$/.test(text) ? Number(text) : text),
-    tags: (text) =>
-      text
-        .split("\n")
-        .map((tag) => tag.trim())
-        .filter(Boolean),
-    runAt: (text) => instant(text),
-    expiresAt: (text) => (text ? instant(text) : null),
-  };
-  const names = (Object.keys(draft) as (keyof Draft)[]).filter((name) => draft[name] !== before[name]);
-  return Object.fromEntries(names.map((name) => [name, asSent[name](draft[name])]));
+function changesOf(before: Draft, draft: Draft): Changes {
+  const changes: Changes = {};
+  const isNew = (name: keyof Draft) => draft[name] !== before[name];
+  if (isNew("queue")) changes.queue = draft.queue.trim();
+  if (isNew("priority"))
+    changes.priority = /^\s*-?\d+\s*$/.test(draft.priority) ? Number(draft.priority) : draft.priority;
+  if (isNew("tags")) changes.tags = lines(draft.tags);
+  if (isNew("runAt")) changes.runAt = instant(draft.runAt);
+  if (isNew("expiresAt")) changes.expiresAt = draft.expiresAt ? instant(draft.expiresAt) : null;
+  return changes;
 }
+
+const lines = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);

@@ -8,7 +8,7 @@ import { post } from "@/lib/api";
 import type { BodyOf } from "@/lib/api-types";
 import type { BulkPortion as Portion } from "@/lib/documents";
 import { count, plural } from "@/lib/format";
-import { type JobRequest, REQUESTS } from "@/lib/lifecycle.gen";
+import { type BulkVerb, type JobRequest, REQUESTS } from "@/lib/lifecycle.gen";
 import { keys } from "@/lib/query-keys";
 import { Failure } from "@/ui/answer";
 import { Dialog } from "@/ui/dialog";
@@ -18,7 +18,7 @@ import { type Progress, ProgressActions, ProgressBar } from "./progress";
 /** The bulk requests that the states of the filter allow. */
 const requestsFor = ({ state }: Filter) =>
   REQUESTS.filter(
-    (request) => request.inBulk && (!state.length || request.from.some((each) => state.includes(each))),
+    (request) => request.bulk && (!state.length || request.from.some((each) => state.includes(each))),
   );
 
 type Props = { filter: Filter; onClose: () => void; choose?: string };
@@ -38,10 +38,11 @@ export function BulkDialog({ filter, onClose, choose }: Props) {
   const stop = () => {
     stopped.current = true;
   };
-  const verb = request?.name.replaceAll("_", "-") ?? "";
+  const verb = request?.bulk;
   const dry = useQuery({
     queryKey: keys.bulk(request?.name, asQuery(filter)),
     queryFn: async ({ signal }) => {
+      if (!verb) throw new Error("No request was chosen.");
       const sum = { able: 0, others: 0 };
       for await (const portion of portions(verb, { filter: asQuery(filter), dryRun: true }, signal)) {
         sum.others += portion.refused;
@@ -57,6 +58,7 @@ export function BulkDialog({ filter, onClose, choose }: Props) {
   const { able: matched, others } = dry.data ?? { able: 0, others: 0 };
 
   const run = async () => {
+    if (!verb) return;
     const sum: Progress = { total: matched + others, done: 0, refused: 0, over: false };
     setProgress({ ...sum });
     setError(null);
@@ -138,8 +140,8 @@ export function BulkDialog({ filter, onClose, choose }: Props) {
 
 /** The answers to one bulk request, a thousand jobs after another, until no page is left. */
 async function* portions(
-  verb: string,
-  body: Omit<BodyOf<"post", "/api/jobs/bulk/{verb}">, "cursor">,
+  verb: BulkVerb,
+  body: BodyOf<"post", "/api/jobs/bulk/{verb}">,
   signal?: AbortSignal,
 ): AsyncGenerator<Portion> {
   let cursor: string | null = null;

@@ -1,3 +1,4 @@
+import type { BodyOf } from "@/lib/api-types";
 import type { Job, Machine } from "@/lib/documents";
 
 /** Options of a job as they are typed. */
@@ -34,9 +35,11 @@ export const optionsOf = (job: Job, machine: Machine | undefined): Options => ({
   retry: job.retry ? String(job.retry.attempts) : "",
 });
 
+type EnqueueOptions = Omit<BodyOf<"post", "/api/jobs">, "action" | "input">;
+
 /** The options as the service takes them: only those that were filled in. */
-export function asOptions(given: Options): Record<string, unknown> {
-  const options: Record<string, unknown> = {};
+export function asOptions(given: Options): EnqueueOptions {
+  const options: EnqueueOptions = {};
   for (const name of ["queue", "key", "unique", "ttl"] as const)
     if (given[name].trim()) options[name] = given[name].trim();
   if (given.priority.trim()) options.priority = whole(given.priority);

@@ -30,9 +30,11 @@ export function filterOf(params: URLSearchParams): Filter {
   return filter;
 }
 
+type JobFilters = { state?: JobState[]; input?: string[] } & { [N in Name]?: string };
+
 /** The filter as the service takes it: only what is set; times as instants. */
-export function asQuery(filter: Filter): Record<string, string | string[]> {
-  const query: Record<string, string | string[]> = {};
+export function asQuery(filter: Filter): JobFilters {
+  const query: JobFilters = {};
   if (filter.state.length) query.state = filter.state;
   if (filter.input.length) query.input = filter.input;
   for (const name of NAMES) {

@@ -53,7 +53,7 @@ export function SelectedBar({ selection, shown }: { selection: Selection; shown:
           </button>
         </span>
         <span className="flex flex-wrap items-center justify-center gap-2">
-          {REQUESTS.filter((each) => each.inBulk && able(each) > 0).map((each) => (
+          {REQUESTS.filter((each) => each.bulk && able(each) > 0).map((each) => (
             <button
               key={each.name}
               type="button"

@@ -43,7 +43,7 @@ export function OverviewPage() {
   });
   const running = useQuery({
     queryKey: keys.runningNow,
-    queryFn: () => get("/api/jobs", { query: { state: State.running, limit: 10 } }),
+    queryFn: () => get("/api/jobs", { query: { state: [State.running], limit: 10 } }),
     enabled,
   });
   useSeries(EVERYTHING);

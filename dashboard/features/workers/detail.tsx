@@ -27,7 +27,7 @@ export function WorkerPage() {
   });
   const running = useQuery({
     queryKey: keys.workerJobs(id),
-    queryFn: () => get("/api/jobs", { query: { state: State.running, limit: 500 } }),
+    queryFn: () => get("/api/jobs", { query: { state: [State.running], limit: 500 } }),
     enabled,
   });
   if (!id) return <Which noun="worker" />;

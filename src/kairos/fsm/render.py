@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,8 @@ def typescript() -> str:
     requests = "".join(f"  {json.dumps(_for_dashboard(row))},\n" for row in REQUESTS.values())
     edges = "".join(f"  {json.dumps(edge)},\n" for edge in as_json(SPEC)["transitions"])
     ends = json.dumps(TERMINAL)
+    paths = _union(row.path for row in REQUESTS.values())
+    bulk = _union(row.word for row in REQUESTS.values() if row.in_bulk)
     return f"""\
 // Rendered from kairos/fsm/ by `python -m kairos.fsm.render`. Do not edit.
 
@@ -131,10 +133,14 @@ export const LOOKS = {{
 export type Tone = (typeof LOOKS)[JobState]["tone"];
 export type Glyph = (typeof LOOKS)[JobState]["glyph"];
 
-// What a client may ask of a job; `from` are the states that allow it, `fields` what may be given with it.
+export type RequestPath ={paths};
+export type BulkVerb ={bulk};
+
+// What a client may ask of a job; `from` are the states that allow it, `fields` what may be given with it, `bulk` its
+// name in a bulk request.
 export type JobRequest = {{
   name: string; label: string; effect: string; done: string; from: readonly JobState[]; scope: "enqueue" | "operate";
-  method: string; path: string; fields: readonly string[]; inBulk: boolean; dangerous: boolean;
+  method: string; path: RequestPath; fields: readonly string[]; bulk: BulkVerb | null; dangerous: boolean;
 }};
 
 export const REQUESTS: readonly JobRequest[] = [
@@ -145,6 +151,10 @@ export type Transition = {{ verb: string; from: JobState; to: JobState; by: stri
 export const TRANSITIONS: readonly Transition[] = [
 {edges}];
 """
+
+
+def _union(texts: Iterable[str]) -> str:
+    return "".join(f"\n  | {json.dumps(text)}" for text in dict.fromkeys(texts))
 
 
 def _for_dashboard(row: JobRequest) -> dict[str, Any]:
@@ -158,7 +168,7 @@ def _for_dashboard(row: JobRequest) -> dict[str, Any]:
         "method": row.method,
         "path": row.path,
         "fields": row.fields,
-        "inBulk": row.in_bulk,
+        "bulk": row.word if row.in_bulk else None,
         "dangerous": row.dangerous,
     }
 
