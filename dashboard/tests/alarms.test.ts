@@ -22,10 +22,19 @@ test("alarms come worst first, the latest of them before others", () => {
 
 test("an alarm leads to the jobs of its action, whatever their version", () => {
   const [first] = remediesOf({ kind: "action_unknown", subject: "ship@now@2" });
-  expect(first?.href).toBe("/jobs/?action=ship%40now");
+  expect(first).toMatchObject({ href: "/jobs/?state=pending&action=ship%40now" });
 });
 
 test("an alarm without a subject leads somewhere as well", () => {
   for (const kind of ["retention_behind", "ledger_unbalanced", "check_failed"] as const)
     expect(remediesOf({ kind, subject: "" })).not.toEqual([]);
+});
+
+test("the first remedy is a place to look, and what can be done about it follows", () => {
+  const labels = (kind: Alarm["kind"]) => remediesOf({ kind, subject: "s" }).map((each) => each.label);
+  expect(labels("jobs_failed")).toEqual(["Errors", "Failed jobs", "Retry all…"]);
+  expect(labels("ticks_missed")).toEqual(["Schedule", "Backfill…"]);
+  expect(labels("schedule_paused")).toEqual(["Schedule", "Resume"]);
+  expect(labels("webhook_undeliverable")).toEqual(["Webhooks", "Send a test"]);
+  expect(labels("key_held_up")).toEqual(["Running job", "Pending jobs"]);
 });

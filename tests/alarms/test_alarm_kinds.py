@@ -477,6 +477,7 @@ async def test_a_transaction_left_open_is_an_alarm_until_it_ends(watched: Watche
         alarm = await watched.raised("transaction_open", f"pid {pid}")
         assert alarm is not None
         assert "kairos, idle in transaction" in alarm.cause
+        assert f"`select pg_terminate_backend({pid})`" in alarm.remedy
     assert await watched.raised("transaction_open", f"pid {pid}") is None
 
 

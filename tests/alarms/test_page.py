@@ -12,7 +12,7 @@ from kairos.cli.output import span
 
 def row(kind: Kind) -> str:
     after = span(kind.after) if kind.after else "at once" if kind.happens else "while it lasts"
-    remedy = kind.remedy.replace("{job}", "ID").replace("{subject}", "NAME")
+    remedy = kind.remedy.replace("{job}", "ID").replace("{subject}", "NAME").replace("{pid}", "PID")
     return f"| `{kind.name}` | {kind.severity} | {kind.subject} | {kind.means} | {after} | {remedy} |"
 
 

@@ -10,8 +10,10 @@ import { Time } from "@/ui/time";
 import { useAcknowledge } from "./acknowledge";
 import { worstFirst } from "./order";
 import { remediesOf } from "./remedies";
+import { RemedyButton } from "./remedy-button";
 
 const SHOWN = 10;
+const HOW_TO_FIX = { label: "How to fix", href: "/alarms/" };
 
 /** The open alarms, a line each, the worst first; those that do not fit are counted. */
 export function AlarmLines({ alarms }: { alarms: readonly Alarm[] }) {
@@ -36,17 +38,19 @@ export function AlarmLines({ alarms }: { alarms: readonly Alarm[] }) {
                 <Icon name="warning" />
                 <span className="hidden w-14 sm:inline">{alarm.severity}</span>
               </span>
-              <span className="min-w-0 flex-1 truncate" title={visibleLine(`${alarm.cause} ${alarm.remedy}`)}>
-                {visibleLine(alarm.cause)}
+              <span className="min-w-0 flex-1 truncate">
+                <Link
+                  href="/alarms/"
+                  className="hover:underline"
+                  title={visibleLine(`${alarm.cause} ${alarm.remedy}`)}
+                >
+                  {visibleLine(alarm.cause)}
+                </Link>
               </span>
               <span className="hidden text-12 text-muted md:inline">
                 <Time at={alarm.lastAt} />
               </span>
-              {remedy && (
-                <Link href={remedy.href} className="button button-small">
-                  {remedy.label}
-                </Link>
-              )}
+              <RemedyButton remedy={remedy ?? HOW_TO_FIX} />
               {may && (
                 <button
                   type="button"

@@ -5,11 +5,11 @@ import { useMay } from "@/lib/session";
 import { visible } from "@/lib/visible-text";
 import { Copy } from "@/ui/code";
 import { Icon } from "@/ui/icon";
-import { Link } from "@/ui/link";
 import { Time } from "@/ui/time";
 import { useAcknowledge } from "./acknowledge";
 import { worstFirst } from "./order";
 import { remediesOf } from "./remedies";
+import { RemedyButton } from "./remedy-button";
 
 export function AlarmList({ alarms }: { alarms: readonly Alarm[] }) {
   return (
@@ -72,9 +72,7 @@ function One({ alarm }: { alarm: Alarm }) {
       </div>
       <span className="ml-8 flex flex-wrap gap-2 sm:ml-0 sm:justify-end">
         {remediesOf(alarm).map((remedy) => (
-          <Link key={remedy.href} href={remedy.href} className="button button-small">
-            {remedy.label}
-          </Link>
+          <RemedyButton key={remedy.label} remedy={remedy} />
         ))}
         {open && may && (
           <button

@@ -119,7 +119,8 @@ function Actions({ schedule }: { schedule: Schedule }) {
   const client = useQueryClient();
   const say = useToast();
   const may = useMay("operate");
-  const [sheet, setSheet] = useState<"change" | "backfill" | "delete" | null>(null);
+  const { params, change } = useAddress();
+  const [sheet, setSheet] = useState<"change" | "delete" | null>(null);
   const act = useMutation({
     mutationFn: async (verb: "trigger" | "pause" | "resume" | "delete"): Promise<{ job?: Job }> => {
       const path = { name: schedule.name };
@@ -166,8 +167,8 @@ function Actions({ schedule }: { schedule: Schedule }) {
       >
         {schedule.paused ? "Resume" : "Pause"}
       </button>
-      <button type="button" className="button" onClick={() => setSheet("backfill")}>
-        Backfill
+      <button type="button" className="button" onClick={() => change({ backfill: "yes" })}>
+        Backfill…
       </button>
       <button type="button" className="button" onClick={() => setSheet("change")}>
         Change
@@ -175,7 +176,9 @@ function Actions({ schedule }: { schedule: Schedule }) {
       <button type="button" className="button button-danger" onClick={() => setSheet("delete")}>
         Delete
       </button>
-      {sheet === "backfill" && <BackfillDialog schedule={schedule} onClose={() => setSheet(null)} />}
+      {params.get("backfill") && (
+        <BackfillDialog schedule={schedule} onClose={() => change({ backfill: null })} />
+      )}
       {sheet === "change" && <ScheduleDialog schedule={schedule} onClose={() => setSheet(null)} />}
       {sheet === "delete" && (
         <Confirm

@@ -109,6 +109,7 @@ def _report(found: Found, before: Open | None) -> Report:
         **words,
         "count": f"{count} or more" if count == _MOST and not kind.happens else count,
         "subject": found.subject,
+        "pid": found.subject.removeprefix("pid "),
         "job": found.job,
         "detail": found.detail or "no reason is known",
         "since": f"{found.since.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z",

@@ -243,7 +243,7 @@ _TABLE = (
         "vacuum falls behind: picks walk over dead rows",
         "table",
         "Table {subject} has {count} dead rows beside {detail} live ones, and no vacuum since {since}",
-        "Run VACUUM on it; see that autovacuum is on and that no old transaction holds it up.",
+        "Run `vacuum kairos.{subject}`; see that autovacuum is on and that no old transaction holds it up.",
         after=timedelta(minutes=15),
     ),
     Kind(
@@ -252,7 +252,7 @@ _TABLE = (
         "a transaction is open for long: no dead row can be removed meanwhile",
         "pid",
         "The transaction of {subject} ({detail}) is open since {since}",
-        "End it, or set idle_in_transaction_session_timeout.",
+        "End it (`select pg_terminate_backend({pid})`), or set idle_in_transaction_session_timeout.",
         after=timedelta(minutes=10),
     ),
     Kind(
