@@ -105,9 +105,9 @@ class Flusher(Loop):
         """
         self._held.pop(settlement.claim.id, None)
         if not lines_are_stored:
-            self._note_stale([settlement])
+            more = self._note_stale([settlement])
             self._leases.drop(settlement.claim)
-            self._settled(False)
+            self._settled(more)
             return
         self._queue(settlement)
 
@@ -226,10 +226,10 @@ class Flusher(Loop):
             self._under_way = [failed]
 
     async def _acknowledge(self, batch: list[Settlement], answers: Answers) -> None:
-        if len(answers) < len(batch):
-            self._note_stale([each for each in batch if each.claim.id not in answers])
-        self.committed += len(answers)
         keys, more, drop = set(), False, self._leases.drop
+        if len(answers) < len(batch):
+            more = self._note_stale([each for each in batch if each.claim.id not in answers])
+        self.committed += len(answers)
         if jobs_log.is_on(DEBUG):
             _log_successes(batch, answers)
         for settlement in batch:
@@ -248,7 +248,8 @@ class Flusher(Loop):
             await self._open(sorted(keys))
         self._settled(more or bool(keys))
 
-    def _note_stale(self, stale: list[Settlement]) -> None:
+    def _note_stale(self, stale: list[Settlement]) -> bool:
+        """Return whether there may be claims that this worker does not know of."""
         for each in stale:
             if not each.in_doubt:
                 self.stale += 1
@@ -258,6 +259,7 @@ class Flusher(Loop):
             # still has the lease and no lane runs the job: the picker releases it.
             log.warning("a repeated commit wrote fewer outcomes than it sent", jobs=doubtful)
             self._in_doubt()
+        return doubtful > 0
 
     async def _open(self, keys: list[str]) -> None:
         self._busy = True

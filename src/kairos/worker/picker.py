@@ -21,6 +21,7 @@ from kairos.worker.known_actions import KnownActions
 from kairos.worker.leases import Leases
 from kairos.worker.limited_picks import LimitedPicks
 from kairos.worker.loop import Loop
+from kairos.worker.lost_claims import LostClaims
 from kairos.worker.pace import Pace
 from kairos.worker.pick_bounds import HORIZON, PickBounds
 from kairos.worker.pick_room import room_for_claims
@@ -100,8 +101,8 @@ class Picker(Loop):
             leases.held_of,
             poll,
         )
+        self._lost = LostClaims(store, worker, leases, lease)
         self._wait = 0.0
-        self._in_doubt = False
         self._full = False
         self._look = True
         self._refreshed_at = -math.inf
@@ -136,10 +137,8 @@ class Picker(Loop):
         self.doubt_claims()
 
     def doubt_claims(self) -> None:
-        """Release, before the next pick, jobs that are leased to this worker and that it does not hold: the answer to a
-        pick or a commit may have been lost.
-        """
-        self._in_doubt = True
+        """Look for lost claims before the next pick: the answer to a pick or a commit may have been lost."""
+        self._lost.doubt()
 
     def look(self) -> None:
         """Pick soon: there may be due jobs."""
@@ -152,11 +151,14 @@ class Picker(Loop):
             self.look()
 
     async def tick(self) -> float:
-        """Pick from every queue after a hint; without one, first read in one statement which queues have due jobs."""
         if self.stopped:
             return 3600.0
-        if self._in_doubt:
-            await self._release_unstarted()
+        if await self._lost.release():
+            self._look = True
+        return min(await self._pick_from_queues(), self._lost.seconds_left)
+
+    async def _pick_from_queues(self) -> float:
+        """Pick from every queue after a hint; without one, first read in one statement which queues have due jobs."""
         self._pace.measure(self._executor.finished)
         if self._executor.give_back(_UNBEGUN_SECONDS):
             self._pace.reset()
@@ -358,12 +360,6 @@ class Picker(Loop):
             self._met_none = 0
         # A due job that was not picked waits for its key, a limit or another session: pause instead of spinning.
         return max(wait, min(self._poll, _SHORT_PAUSE * 2.0 ** min(self._met_none, 10)))
-
-    async def _release_unstarted(self) -> None:
-        rows = await self._store.run(Query("release_unstarted", (self._worker, self._leases.ids)))
-        self._in_doubt = False
-        if rows:
-            log.warning("picks whose answer was lost are given back", jobs=len(rows))
 
     def _admitted_query(self, queue: str, room: int) -> Query:
         name = "pick_known_jobs" if self._known.is_shared(queue) else "pick_jobs"
