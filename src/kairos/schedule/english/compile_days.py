@@ -77,17 +77,17 @@ def _rules(
     reader: TokenReader, draft: Draft, pick: DayChoice, unit: str, shared: Scope | None, number: int
 ) -> list[DayRule]:
     if pick.date is not None:
-        reader.refuse("A date with its year comes only once.", pick.first, until=pick.last + 1)
+        reader.refuse("A date with its year comes only once.", pick)
     if pick.month is not None:
         return _annual(reader, draft, pick, unit)
     if pick.weekdays:
         return [_weekdays(reader, draft, pick, unit)]
     numbers = sorted(item.n for item in pick.ordinals)
     if unit == "day" and (len(numbers) < 2 or numbers != list(range(numbers[0], numbers[-1] + 1))):
-        reader.refuse("Every day, or only on those days of the month?", pick.first, until=pick.last + 1)
+        reader.refuse("Every day, or only on those days of the month?", pick)
     own = pick.scope or shared
     if own is not None and own.kind == "concrete":
-        reader.refuse("That month comes only once.", pick.first, until=pick.last + 1)
+        reader.refuse("That month comes only once.", pick)
     every_month = unit == "month" or (own is not None and (own.kind != "month" or own.each))
     if draft.months and every_month:
         reader.refuse("Every month, or only the months named?", draft.months_at)
@@ -100,19 +100,18 @@ def _rules(
 
 def _annual(reader: TokenReader, draft: Draft, pick: DayChoice, unit: str) -> list[DayRule]:
     if unit not in ("", "year") and draft.cadence is None:
-        reader.refuse("A date comes once a year.", pick.first, until=pick.last + 1)
+        reader.refuse("A date comes once a year.", pick)
     if draft.months:
         reader.refuse("The months are said twice.", draft.months_at)
     assert pick.month is not None
     if pick.month == 2 and 29 in pick.days and unit == "year":
         reader.refuse(
             "29 February comes only in leap years: leave the others out, or take the last day?",
-            pick.first,
+            pick,
             (
                 "every year on the 29th of February that has one at 09:00",
                 "on the last day of February at 09:00 every year",
             ),
-            until=pick.last + 1,
         )
     return [day_rule(months=(pick.month,), days=pick.days)]
 
@@ -122,12 +121,11 @@ def _weekdays(reader: TokenReader, draft: Draft, pick: DayChoice, unit: str) -> 
         name = WEEKDAY_NAMES[pick.weekdays[0]]
         reader.refuse(
             f"One {name} a {unit}, or every {name}?",
-            pick.first,
+            pick,
             (f"on the first {name} of each month at 09:00", f"every {name} at 09:00"),
-            until=pick.last + 1,
         )
     if unit == "day" and pick.weekdays != WORKWEEK and not _are_consecutive(pick):
-        reader.refuse("Every day, or only on that weekday?", pick.first, until=pick.last + 1)
+        reader.refuse("Every day, or only on that weekday?", pick)
     if pick.months and draft.months:
         reader.refuse("The months are said twice.", draft.months_at)
     within = pick.months or draft.months
@@ -152,9 +150,8 @@ def _check_midnight(reader: TokenReader, draft: Draft) -> None:
     ends = [WEEKDAY_NAMES[(day + 1) % 7] for day in sorted(named)]
     reader.refuse(
         "The midnight that begins that day, or the one that ends it? Write 00:00 and the day.",
-        time.first,
+        time,
         (begins, f"every {' and '.join(ends)} at 00:00") if ends else (begins,),
-        until=time.last + 1,
     )
 
 

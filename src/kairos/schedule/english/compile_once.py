@@ -74,9 +74,8 @@ def _refuse_cron_description(reader: TokenReader, draft: Draft, pick: DayChoice)
         time = reader.tokens[1].raw
         reader.refuse(
             "Once, or each time? As the description of a cron expression it would recur.",
-            pick.first,
+            pick,
             (f"every {days} at {time}", f"every year on {days} at {time}", f"{days} at {time}", text.lower()),
-            until=pick.last + 1,
         )
 
 
@@ -122,35 +121,29 @@ def _day(reader: TokenReader, draft: Draft, pick: DayChoice, time: int) -> date:
 
 def _ordinal_day(reader: TokenReader, pick: DayChoice, time: int) -> date:
     if len(pick.ordinals) > 1:
-        reader.refuse(
-            "Several days: once each, or again and again? Say “every”.", pick.first, until=pick.last + 1
-        )
+        reader.refuse("Several days: once each, or again and again? Say “every”.", pick)
     item, scope = pick.ordinals[0], pick.scope
     if scope is None:
         said = any(token.text in ("day", "days") for token in reader.tokens[pick.first : pick.last + 1])
         if item.noun != "day" or item.n < 0 or said:
             refuse_scopeless(reader, pick, "of which month?")
         if item.n > month_length(reader.today.year, reader.today.month) or item.n > 31:
-            reader.refuse("This month has no such day: name the month.", pick.first, until=pick.last + 1)
+            reader.refuse("This month has no such day: name the month.", pick)
         day = _next_matching(reader, Calendar(Times((time,)), (day_rule(days=(item.n,)),)))
         following = add_months(reader.today.replace(day=1), 1)
         if following is not None and (day.year, day.month) > (following.year, following.month):
-            reader.refuse(
-                "The coming month has no such day: name the month.", pick.first, until=pick.last + 1
-            )
+            reader.refuse("The coming month has no such day: name the month.", pick)
         return day
     if scope.kind in ("quarter", "year"):
-        reader.refuse(f"Of this {scope.kind}, or of each {scope.kind}?", pick.first, until=pick.last + 1)
+        reader.refuse(f"Of this {scope.kind}, or of each {scope.kind}?", pick)
     rules = ordinal_rules(reader, pick, (), scope, lenient=True)
     if scope.year is not None:
         found = days_of_month(rules[0], scope.year, scope.months[0])
         if not found:
-            reader.refuse("That month has no such day.", pick.first, until=pick.last + 1)
+            reader.refuse("That month has no such day.", pick)
         return date(scope.year, scope.months[0], found[0])
     if len(scope.months) > 1:
-        reader.refuse(
-            "Several days: once each, or every year? Say “every year”.", pick.first, until=pick.last + 1
-        )
+        reader.refuse("Several days: once each, or every year? Say “every year”.", pick)
     return _next_matching(reader, Calendar(Times((time,)), tuple(rules)))
 
 

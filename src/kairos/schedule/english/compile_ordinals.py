@@ -103,21 +103,20 @@ def _check(
     shown = f"{abs(item.n)}{_suffix(abs(item.n))}"
     limit = {"day": 31, "weekday": 5, "business": 23, "nearest": 31}[item.noun]
     if abs(item.n) > limit:
-        reader.refuse(f"A month has no {shown}.", pick.first, until=pick.last + 1)
+        reader.refuse(f"A month has no {shown}.", pick)
     if item.noun != "day" or item.n < 29:
         return
     lacking = [month for month in months or range(1, 13) if LONGEST[month - 1] < item.n]
     if lacking and len(lacking) == len(months or range(12)):
-        reader.refuse(f"{MONTH_NAMES[lacking[0] - 1]} never has a {shown}.", pick.first, until=pick.last + 1)
+        reader.refuse(f"{MONTH_NAMES[lacking[0] - 1]} never has a {shown}.", pick)
     if not lenient and (lacking or 2 in (months or (2,))):
         reader.refuse(
             f"Not every month has a {shown}: leave the others out, or take their last day?",
-            pick.first,
+            pick,
             (
                 f"on the {shown} of each month that has one at 09:00",
                 "on the last day of each month at 09:00",
             ),
-            until=pick.last + 1,
         )
 
 

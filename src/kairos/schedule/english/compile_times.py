@@ -91,11 +91,7 @@ def _times_past_hour(reader: TokenReader, draft: Draft) -> Times | Grid | Hourly
     last = draft.window[1]
     if not last.meridiem and reader.tokens[last.first].kind == "number":  # “hours 9 through 17”
         past = f"{closes // 3600:02}:{minutes[-1]:02}"
-        reader.refuse(
-            f"Is {past} still meant? End the window before it, or after it.",
-            last.first,
-            until=last.last + 1,
-        )
+        reader.refuse(f"Is {past} still meant? End the window before it, or after it.", last)
     every = [h * 3600 + m * 60 + s for h in range(24) for m in minutes for s in seconds]
     return Times(tuple(time for time in every if opens <= time <= closes))
 

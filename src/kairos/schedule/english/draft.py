@@ -104,7 +104,7 @@ class Draft:
     def add(self, reader: TokenReader, pick: DayChoice) -> None:
         """Add a choice of days; a second one must be joined to the first."""
         if self.picks and not self.joined:
-            reader.refuse("The days are said twice: join them with “and”.", pick.first, until=pick.last + 1)
+            reader.refuse("The days are said twice: join them with “and”.", pick)
         self.picks.append(pick)
         self.joined = False
 

@@ -110,8 +110,5 @@ def refuse_scopeless(reader: TokenReader, pick: DayChoice, question: str) -> NoR
     """Refuse ordinals without the month or year that they count within."""
     words = reader.text[reader.tokens[pick.first].start : reader.tokens[pick.last].end]
     reader.refuse(
-        f"“{words}” {question}",
-        pick.first,
-        (f"on the {words.removeprefix('the ')} of each month at 09:00",),
-        until=pick.last + 1,
+        f"“{words}” {question}", pick, (f"on the {words.removeprefix('the ')} of each month at 09:00",)
     )

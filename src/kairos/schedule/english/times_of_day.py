@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kairos.schedule.english.draft import ClockTime
@@ -31,21 +32,7 @@ def read_time(reader: TokenReader, allow_bare: bool) -> ClockTime | None:
         return None
     reader.accept("sharp")
     part = read_day_part(reader)
-    return _with(found, mark, reader.index - 1, part)
-
-
-def _with(found: ClockTime, first: int, last: int, part: str | None) -> ClockTime:
-    return ClockTime(
-        found.hour,
-        found.minute,
-        found.second,
-        found.bare,
-        first,
-        last,
-        found.meridiem,
-        found.midnight_word,
-        part,
-    )
+    return replace(found, first=mark, last=reader.index - 1, part=part)
 
 
 def read_day_part(reader: TokenReader) -> str | None:
@@ -285,9 +272,8 @@ def resolve(reader: TokenReader, times: list[ClockTime], part: str | None) -> li
             other = f"{(time.hour + 12) % 24:02}:{time.minute:02}"
             reader.refuse(
                 f"This is {shown} or {other}: am or pm?",
-                time.first,
+                time,
                 tuple(_replaced(reader, time, written) for written in (shown, other)),
-                until=time.last + 1,
             )
     return found
 
@@ -296,11 +282,7 @@ def check_night(reader: TokenReader, times: list[ClockTime], found: list[int]) -
     """Refuse “friday night at 1am”, which may be on Friday or on Saturday."""
     for time in times:
         if any(second < 6 * 3600 for second in found):
-            reader.refuse(
-                "The small hours of that day, or of the one after? Leave out “night”.",
-                time.first,
-                until=time.last + 1,
-            )
+            reader.refuse("The small hours of that day, or of the one after? Leave out “night”.", time)
 
 
 def _in_part(reader: TokenReader, time: ClockTime, part: str) -> int:
@@ -311,13 +293,12 @@ def _in_part(reader: TokenReader, time: ClockTime, part: str) -> int:
             clear = tuple(f"{hour % 24:02}:{time.minute:02}" for hour in (time.hour, time.hour + 12))
             reader.refuse(
                 f"{time.hour} is no clear hour of the {part}.",
-                time.first,
+                time,
                 tuple(_replaced(reader, time, written) for written in clear),
-                until=time.last + 1,
             )
         return hours[time.hour] * 3600 + time.seconds % 3600
     if time.hour not in HOURS_OF[part]:
-        reader.refuse(f"That time is not in the {part}.", time.first, until=time.last + 1)
+        reader.refuse(f"That time is not in the {part}.", time)
     return time.seconds
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import date, timedelta, tzinfo
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from kairos.schedule.english.lexer import Token
 from kairos.schedule.errors import IntentError
 from kairos.schedule.plan.recurrence import DAY_SECONDS
 from kairos.schedule.timezones import EPOCH_ORDINAL, to_local
+
+if TYPE_CHECKING:
+    from kairos.schedule.english.draft import ClockTime, DayChoice
 
 END = Token("end", "", "", 0, 0)
 PADDING = [END] * 16
@@ -82,11 +85,17 @@ class TokenReader:
     def refuse(
         self,
         message: str,
-        since: int | None = None,
+        since: int | ClockTime | DayChoice | None = None,
         suggestions: tuple[str, ...] = (),
         until: int | None = None,
     ) -> NoReturn:
-        """Refuse the tokens from index `since` up to (not including) `until`, or the next one."""
+        """Refuse the tokens from index `since` up to (not including) `until`, or the next one.
+
+        `since` may be a time or a choice of days, whose tokens are then refused.
+        """
+        if since is not None and not isinstance(since, int):
+            until = since.last + 1
+            since = since.first
         first = self.index if since is None else since
         last = (max(self.index, first + 1) if until is None else until) - 1
         if not self.tokens or first >= len(self.tokens):
