@@ -18,14 +18,12 @@ from pydantic import Field
 
 from kairos.actions import command_allowlist, command_supervisor
 from kairos.actions.command_output import Output
-from kairos.actions.duration_field import Length
+from kairos.actions.shared_arguments import Attempts, Length, retry_by_attempts
 from kairos.durations import duration
 from kairos.errors import BadRequest, CommandFailed, StepTimeout
-from kairos.machine.backoff import Backoff
 from kairos.machine.context import Context, write_log
 from kairos.machine.definition import Machine
 from kairos.machine.from_code import Declaration, read_function
-from kairos.machine.outcome import Replay, Stop
 
 # How long to read on after the command has ended, in case a child process keeps its output open.
 _LAST_OUTPUT = 2.0
@@ -46,7 +44,7 @@ def machine(allow: Sequence[Sequence[str]], env: Sequence[str]) -> Machine:
         stdin: str | None = None,
         timeout: Length | None = None,
         grace: Length = "10s",
-        attempts: Annotated[int, Field(ge=1, le=1000)] = 1,
+        attempts: Attempts = 1,
     ) -> dict[str, Any]:
         """Run an argv without a shell; SIGTERM and, after `grace`, SIGKILL end it with its child processes."""
         run = _Run(
@@ -62,13 +60,7 @@ def machine(allow: Sequence[Sequence[str]], env: Sequence[str]) -> Machine:
     # Published with the machine, so that a client can know what its workers would refuse.
     listed: Any = {ALLOW: [list(each) for each in allow], ENV: list(env)}
     command.__annotations__["argv"] = Annotated[list[str], Field(min_length=1, json_schema_extra=listed)]
-    return read_function(command, Declaration("command", redact=["env", "stdin"], retry=_handle))
-
-
-def _handle(error: Exception, ctx: Context[Any]) -> Replay | Stop:
-    if isinstance(error, BadRequest):
-        return Stop(error.message)  # a retry would be refused too
-    return Backoff(attempts=ctx.state.attempts)(error, ctx)
+    return read_function(command, Declaration("command", redact=["env", "stdin"], retry=retry_by_attempts))
 
 
 def _folder(cwd: str | None) -> str:

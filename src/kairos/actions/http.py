@@ -11,14 +11,12 @@ from pydantic import AfterValidator, Field
 
 from kairos import json_codec
 from kairos.actions import egress
-from kairos.actions.duration_field import Length
 from kairos.actions.egress import EgressPolicy, Response
+from kairos.actions.shared_arguments import Attempts, Length, retry_by_attempts
 from kairos.errors import BadRequest, BadValue, UnexpectedStatus
-from kairos.machine.backoff import Backoff
 from kairos.machine.context import Context
 from kairos.machine.definition import Machine
 from kairos.machine.from_code import Declaration, read_function
-from kairos.machine.outcome import Replay, Stop
 
 Status = Annotated[int, Field(ge=100, le=599)]
 
@@ -53,7 +51,7 @@ def machine(allow: Sequence[str]) -> Machine:
         expect: Status | list[Status] | None = None,
         timeout: Length = "30s",
         redirects: Annotated[int, Field(ge=0, le=5)] = 0,
-        attempts: Annotated[int, Field(ge=1, le=1000)] = 5,
+        attempts: Attempts = 5,
     ) -> dict[str, Any]:
         """Call a URL; any status but those expected (200 to 299, if none is named) is a failure."""
         if body is not None and json is not None:
@@ -68,13 +66,7 @@ def machine(allow: Sequence[str]) -> Machine:
         )
         return _result(url, response, expect)
 
-    return read_function(http, Declaration("http", redact=["headers"], retry=_handle))
-
-
-def _handle(error: Exception, ctx: Context[Any]) -> Replay | Stop:
-    if isinstance(error, BadRequest):
-        return Stop(error.message)  # a retry would be refused too
-    return Backoff(attempts=ctx.state.attempts)(error, ctx)
+    return read_function(http, Declaration("http", redact=["headers"], retry=retry_by_attempts))
 
 
 def _headers(job_id: int, given: dict[str, str], is_json: bool) -> dict[str, str]:

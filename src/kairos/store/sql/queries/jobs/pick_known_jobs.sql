@@ -31,13 +31,7 @@ lines as (
   from lines l
   cross join lateral (
     select g.id, g.eligible_at from kairos.gen_durable g
-    where g.queue = $1 and g.status = 'runnable' and not g.held
-      and (g.fsm, g.fsm_version, g.priority) >= (l.fsm, l.version, l.priority)
-      and (g.fsm, g.fsm_version, g.priority, g.eligible_at) <= (l.fsm, l.version, l.priority, kairos.now())
-      and (g.expires_at is null or g.expires_at > kairos.now())
-      and case when $8::text is null or jsonb_typeof(g.state) <> 'object' then true
-        else coalesce(g.state - ($8::text::jsonb ->> (g.fsm || '@' || g.fsm_version))::text[] = '{}', true) end
-    order by g.fsm, g.fsm_version, g.priority, g.eligible_at, g.id
+    {due_jobs_of_line: line=l}
     limit $2::int
   ) c
   where l.eligible_at <= kairos.now()
@@ -50,13 +44,7 @@ lines as (
   from shares s
   cross join lateral (
     select g.ctid, g.id, g.partition_key, g.fsm, g.fsm_version, g.priority, g.eligible_at from kairos.gen_durable g
-    where g.queue = $1 and g.status = 'runnable' and not g.held
-      and (g.fsm, g.fsm_version, g.priority) >= (s.fsm, s.version, s.priority)
-      and (g.fsm, g.fsm_version, g.priority, g.eligible_at) <= (s.fsm, s.version, s.priority, kairos.now())
-      and (g.expires_at is null or g.expires_at > kairos.now())
-      and case when $8::text is null or jsonb_typeof(g.state) <> 'object' then true
-        else coalesce(g.state - ($8::text::jsonb ->> (g.fsm || '@' || g.fsm_version))::text[] = '{}', true) end
-    order by g.fsm, g.fsm_version, g.priority, g.eligible_at, g.id
+    {due_jobs_of_line: line=s}
     limit s.jobs
     for no key update skip locked
   ) c
