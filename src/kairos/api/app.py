@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from pydantic.alias_generators import to_camel
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -138,7 +139,7 @@ class Service(FastAPI):
             if not isinstance(route, APIRoute):
                 raise route_scopes.UnlistedRoute(f"{route!r} is not an API route, so it can have no scope.")
             ours = copy.copy(route)  # the router is shared by every service of this process
-            ours.operation_id = route.operation_id or openapi.camel_case(route.name)
+            ours.operation_id = route.operation_id or to_camel(route.name)
             needs = route_scopes.scope_of(route)
             ours.app = Authorization(
                 route.app, ours, needs, self.access, self.rates, self.audit_writer, self.anonymous_audit

@@ -85,12 +85,6 @@ def _failures(scope: Scope | None, method: str, operation: dict[str, Any]) -> li
     return [*failures, 429, 503]
 
 
-def camel_case(name: str) -> str:
-    """Convert `list_jobs` to `listJobs`."""
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)
-
-
 def _failure(description: str) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/ErrorEnvelope"}
     return {"description": description, "content": {"application/json": {"schema": schema}}}

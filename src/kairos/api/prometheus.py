@@ -40,10 +40,12 @@ class DatabaseMetrics(Collector):
         yield from self._jobs(queues)
         yield from self._ended()
         yield from self._times()
-        yield _gauge("kairos_workers", "Workers heard of in the last 30 seconds.", stats.workers)
-        yield _gauge("kairos_alarms", "Alarms that are not cleared.", stats.alarms)
+        yield GaugeMetricFamily("kairos_workers", "Workers heard of in the last 30 seconds.", stats.workers)
+        yield GaugeMetricFamily("kairos_alarms", "Alarms that are not cleared.", stats.alarms)
         behind = 0.0 if stats.counted_at is None else (stats.now - stats.counted_at).total_seconds()
-        yield _gauge("kairos_statistics_behind_seconds", "How far the counters below lag.", max(behind, 0.0))
+        yield GaugeMetricFamily(
+            "kairos_statistics_behind_seconds", "How far the counters below lag.", max(behind, 0.0)
+        )
 
     def _jobs(self, queues: frozenset[str]) -> Iterator[Metric]:
         jobs = GaugeMetricFamily("kairos_jobs", "Live jobs by queue and state.", labels=("queue", "state"))
@@ -113,10 +115,6 @@ class DatabaseMetrics(Collector):
 def _kept(names: Iterable[str]) -> frozenset[str]:
     """Return the first `MOST_NAMES` names; all others share the label `other`."""
     return frozenset(list(dict.fromkeys(names))[:MOST_NAMES])
-
-
-def _gauge(name: str, what: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, what, value=value)
 
 
 def _cumulative(counts: Mapping[int, int]) -> tuple[list[tuple[str, float]], float]:

@@ -45,13 +45,6 @@ class Spec:
                 frontier.extend(edge.target for edge in self.leaving(state))
         return tuple(state for state in self.states if state not in seen)
 
-    def problems(self) -> tuple[str, ...]:
-        """Return a sentence for each state that an edge names and the machine lacks, and for each unreachable one."""
-        known = set(self.states)
-        strange = [
-            f"{edge.verb!r} leads from {edge.source!r} to {edge.target!r}, which {self.name!r} does not have."
-            for edge in self.edges
-            if edge.target not in known
-        ]
-        lost = [f"No path leads to {state!r} of {self.name!r}." for state in self.unreachable()]
-        return (*strange, *lost)
+    def unknown(self) -> tuple[str, ...]:
+        """Return the states that edges lead to and the machine lacks."""
+        return tuple(edge.target for edge in self.edges if edge.target not in self.states)

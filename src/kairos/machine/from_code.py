@@ -358,8 +358,7 @@ def _spec(name: str, initial: str, steps: Mapping[str, Step]) -> Spec:
         terminal=frozenset(s.name for s in steps.values() if not s.leads_to),
         edges=edges,
     )
-    unknown = [target for edge in edges if (target := edge.target) not in steps]
-    if unknown:
+    if unknown := spec.unknown():
         raise BadDefinition(f"Machine {name!r} leads to {unknown[0]!r}, which is not one of its steps.")
     lost = spec.unreachable()
     if lost and all(steps[state].leads_to is not None for state in steps if state not in lost):

@@ -58,11 +58,15 @@ class Faults:
             if kept == error.error_count() and not any(_is_unknown(each) for each in _described(error)):
                 raise
             self.placeholders += kept == 0
-            raise _rebuilt(error.title, _first(error, kept, names) if kept else [_placeholder(0)]) from None
+            raise ValidationError.from_exception_data(
+                error.title, _first(error, kept, names) if kept else [_placeholder(0)]
+            ) from None
 
     def with_count(self, error: ValidationError) -> ValidationError:
         """Return the error of the whole body, with one that says how many faults it does not describe."""
-        return _rebuilt(error.title, [*_first(error, MOST_FAULTS), _placeholder(self.counted)])
+        return ValidationError.from_exception_data(
+            error.title, [*_first(error, MOST_FAULTS), _placeholder(self.counted)]
+        )
 
 
 _current: ContextVar[Faults | None] = ContextVar("faults of the body that is validated", default=None)
@@ -117,7 +121,3 @@ def _placeholder(more: int) -> InitErrorDetails:
     return InitErrorDetails(
         type=PydanticCustomError(MORE_FAULTS, "and {more} more", {"more": more}), loc=(), input=None
     )
-
-
-def _rebuilt(title: str, errors: list[InitErrorDetails]) -> ValidationError:
-    return ValidationError.from_exception_data(title, errors)

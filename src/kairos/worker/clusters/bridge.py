@@ -40,7 +40,7 @@ def main(kind: str, address: str) -> None:
     requests, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    cluster = importlib.import_module(f"kairos.worker.clusters.on_{kind}").make()
+    cluster = importlib.import_module(f"kairos.worker.clusters.on_{kind}").Cluster()
     asyncio.run(Bridge(cluster, requests, answers).serve(address))
 
 

@@ -16,11 +16,7 @@ from kairos.worker.clusters import task
 from kairos.worker.clusters.client import Stopped, TaskLost, Unfit
 
 
-def make() -> DaskCluster:
-    return DaskCluster()
-
-
-class DaskCluster:
+class Cluster:
     """Steps as tasks of Dask. A task that runs cannot be ended, only asked to stop."""
 
     def __init__(self) -> None:

@@ -24,10 +24,6 @@ _LOST = (
 )
 
 
-def make() -> RayCluster:
-    return RayCluster()
-
-
 class Mailbox:
     """An actor that tasks send batches to, and that the bridge reads: Ray Client has no streams."""
 
@@ -54,7 +50,7 @@ def run_on_ray(mailbox: Any, token: str, body: bytes) -> bytes:
     return task.run(token, body, lambda batch: mailbox.put.remote(batch))
 
 
-class RayCluster:
+class Cluster:
     """Steps as tasks of Ray, never repeated by Ray itself. To stop one ends the process that it runs in."""
 
     def __init__(self) -> None:
