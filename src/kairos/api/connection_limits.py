@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Protocol
 
-# So many connections beyond the limits are kept for health checks; one more drops the oldest of them.
+# How many connections beyond the limits are kept for health checks; one more drops the oldest of them.
 RESERVE = 64
 
 

@@ -106,7 +106,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Return whether the connection stays open for the responses to whole requests.
 
         A client that has left looks the same as one that only sends no more. So a response without a length, such as
-        an event stream, ends here, and whatever waits for long ends with `CLIENT_DONE`.
+        an event stream, ends here, and every endpoint that waits for long ends with `CLIENT_DONE`.
         """
         self._client_done.set()
         if self.transport.lingers:  # type: ignore[attr-defined]

@@ -54,7 +54,7 @@ def _answer(
 
 
 async def _fingerprint(request: Request) -> bytes:
-    """Return a hash of the method, the path and the body, whatever its whitespace and the order of its keys."""
+    """Return a hash of the method, the path and the body; whitespace and the order of keys do not change it."""
     body = await request.body()
     meant = json.dumps(json.loads(body), sort_keys=True) if body else ""
     return hashlib.sha256(f"{request.method} {request.url.path}\n{meant}".encode()).digest()

@@ -20,7 +20,7 @@ _OUTAGE_PAUSE = 1.0
 
 
 class JobWaiters:
-    """Poll ten times a second for the jobs that requests wait for, and not at all while none waits.
+    """Poll ten times a second for the jobs that requests wait for; while no request waits, do not poll.
 
     A waiting request holds no database connection.
     """

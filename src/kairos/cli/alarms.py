@@ -23,7 +23,7 @@ Ids = Annotated[list[int], typer.Argument(metavar="ID…", show_default=False, h
 def list_alarms(
     kairos: SyncKairos,
     everything: Annotated[bool, typer.Option("--all", help="Also those that were cleared.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many.")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most.")] = 100,
     as_json: Json = False,
 ) -> None:
     """List the open alarms, newest first."""

@@ -16,15 +16,15 @@ from kairos.schedule import IntentError
 USAGE = BadRequest.exit_code
 CANNOT_READ = 74  # EX_IOERR: a file or a folder, not the database
 
-# The base class of all usage errors, which typer does not export by itself.
+# The base class of all usage errors, which typer does not export.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
-# What typer says of a value that is no number, and what is said instead.
+# Typer's complaints about a value that is no number, and the words that replace them.
 _NUMBERS = {
     "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
     "Input should be a valid number, unable to parse string as a number": "it must be a number",
 }
-# What typer says of an option or a command that does not exist.
+# Typer's complaint about an option or a command that does not exist.
 _UNKNOWN = re.compile(r"No such (?:option:|command) '?(?P<name>[\w-]+)'?\.?")
 
 

@@ -30,7 +30,7 @@ class FileWatcher:
     def poll(self) -> Path | None:
         """Return a file that changed since the last poll or, if seen for the first time, after the start."""
         for name in {*map(str, self._more), *_module_files()}:
-            time = 0.0  # gone, for a moment or for good
+            time = 0.0  # the file is missing, perhaps only for a moment
             with suppress(OSError):
                 time = Path(name).stat().st_mtime
             before = self._times.setdefault(name, min(time, self._since))

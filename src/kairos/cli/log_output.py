@@ -36,7 +36,7 @@ LogFormat = Annotated[
     Format, typer.Option("--log-format", help="Lines for people, or JSON lines for programs.")
 ]
 
-# What spans lines by its nature, and what structlog itself handles.
+# The fields that have several lines, and those that structlog handles itself.
 _STACKS = frozenset({"stack", "exception"})
 _OBJECTS = frozenset({"exc_info", "stack_info", "_record", "_from_structlog"})
 _SHARED: tuple[Processor, ...] = (
@@ -67,7 +67,7 @@ def configure(form: Format, level: Level = Level.INFO) -> None:
 
 
 def log_successes() -> None:
-    """Print a line for every job that succeeds, whatever the level: in development they are few."""
+    """Print a line for every job that succeeds, at any level: in development they are few."""
     logging.getLogger("kairos.jobs").setLevel(logging.DEBUG)
 
 

@@ -20,7 +20,9 @@ from kairos.suggest import did_you_mean
 app = typer.Typer(help="Look at queues, pause them, limit them.")
 
 Name = Annotated[str, typer.Argument(metavar="QUEUE", show_default=False, help="The queue's name.")]
-Rate = Annotated[str | None, typer.Option(metavar="N/TIME", help="At most so many starts, such as 100/1m.")]
+Rate = Annotated[
+    str | None, typer.Option(metavar="N/TIME", help="How many may start in that time, such as 100/1m.")
+]
 
 
 def count(queue: Queue, state: str) -> str:

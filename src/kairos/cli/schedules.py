@@ -59,7 +59,7 @@ def add(
         str | None, typer.Option(metavar="INSTANT", help="No tick before, such as 2027-01-31T09:00Z.")
     ] = None,
     end: Annotated[str | None, typer.Option(metavar="INSTANT", help="No tick after.")] = None,
-    count: Annotated[int | None, typer.Option(help="End after so many ticks.")] = None,
+    count: Annotated[int | None, typer.Option(help="End after this many ticks.")] = None,
     queue: Annotated[str | None, typer.Option(help="Another queue than the action's own.")] = None,
     key: Annotated[str | None, typer.Option(help="Jobs of one key run one after the other.")] = None,
     ttl: Annotated[

@@ -22,7 +22,7 @@ from kairos.logger import Logger
 
 log = Logger("kairos.cli")
 T = TypeVar("T")
-# What runs beside a worker: the service, in `kairos dev`.
+# Something that runs beside a worker, such as the service in `kairos dev`.
 Beside: TypeAlias = Callable[[Kairos], AbstractAsyncContextManager[None]]
 
 KILLED = 130  # the exit code after Ctrl-C

@@ -103,7 +103,7 @@ class Options:
         return self.key if isinstance(self.key, str) else None
 
 
-# What `options(...)` takes.
+# The options that `options(...)` takes.
 OPTION_NAMES = frozenset(each.name for each in fields(Options) if each.init) - ORIGIN
 
 

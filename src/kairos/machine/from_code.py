@@ -26,7 +26,7 @@ _RUNS_IN = ("async", "thread", "process", *CLUSTERS)
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What is declared of a machine besides its code."""
+    """The properties of a machine that are declared beside its code."""
 
     name: str
     version: int = 1

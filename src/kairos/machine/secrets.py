@@ -12,13 +12,13 @@ from kairos.machine.step_log import REDACTED
 
 # Shorter values are ordinary words and numbers, and would be hidden everywhere.
 _SHORTEST = 4
-# A line of a value, or a part of its base64 form, is hidden by itself from this length on.
+# A single line of a value, or a part of its base64 form, is hidden too if it is at least this long.
 _SHORTEST_PART = 8
 # Bounds of the cost, which blocks a worker: a longer value is only looked for as it is and escaped once, and further
 # lines of a value are not looked for. The largest keys and certificates are within them.
 _LONGEST = 64 * 1024
 _MOST_LINES = 1000
-# What percent-encoding leaves as it is: nothing, or what a path or a query may contain.
+# The characters that percent-encoding leaves unchanged: none, those of a path, or those of a query.
 _SAFE = ("", "/", "/?:@!$&'()*+,;=")
 
 

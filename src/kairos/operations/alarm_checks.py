@@ -33,7 +33,7 @@ class Check:
 
 @dataclass(slots=True)
 class Findings:
-    """What one run of the checks found; `kinds` are those of the checks that completed.
+    """The findings of one run of the checks; `kinds` are those of the checks that completed.
 
     `completed` and `failures` hold the statements, the latter with the reason.
     """

@@ -11,7 +11,7 @@ from kairos.shapes.shape import Shown, shape
 
 
 class Scope(StrEnum):
-    """What a key allows; a wider scope contains the narrower ones."""
+    """The rights of a key; a wider scope contains the narrower ones."""
 
     READ = "read"
     ENQUEUE = "enqueue"

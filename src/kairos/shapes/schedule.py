@@ -48,7 +48,7 @@ class Schedule:
 @shape("TickShape")
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """What was decided on one tick: the job it made, or the reason why it made none."""
+    """The decision on one tick: the job it made, or the reason why it made none."""
 
     schedule: Annotated[str, Hidden()]
     tick_at: datetime

@@ -24,7 +24,7 @@ class Delivery:
 @shape("Webhook", derived=("paused",))
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where alarms of `kinds` are sent; without kinds, all of them."""
+    """A URL that alarms of `kinds` are sent to; without kinds, all alarms."""
 
     id: int
     url: str

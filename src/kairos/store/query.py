@@ -1,4 +1,4 @@
-"""What an operation may yield (a statement, a pause, a notification), the two runners, and the statements' SQL."""
+"""The effects that an operation yields (statement, pause, notification), the two runners, and the statements' SQL."""
 
 from __future__ import annotations
 

@@ -18,8 +18,10 @@ _NO_SCHEMA = "3F000"  # the SQLSTATE of a schema that does not exist
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What has been applied to a schema: versions, steps with their checksums, guards (the last one is in force),
-    runtime roles, and the comment that identifies the SQL interface.
+    """The state of a schema.
+
+    It has the applied versions, steps with their checksums, guards (the last one is in force) and runtime roles, and
+    the comment that identifies the SQL interface.
     """
 
     versions: frozenset[int] = frozenset()

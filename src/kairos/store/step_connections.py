@@ -135,7 +135,7 @@ class StepConnections:
 
 
 def is_lost(connection: asyncpg.Connection) -> bool:
-    """Whether a connection is closed; a pool takes one that the server closed back by itself."""
+    """Whether a connection is closed, or was taken back by its pool because the server closed it."""
     try:
         return bool(connection.is_closed())
     except asyncpg.InterfaceError:

@@ -56,7 +56,7 @@ class SyncStepConnections:
         self.close_unused_later(loop)
 
     def close(self, unused_since: float = float("inf")) -> None:
-        """Close the connections that have not been used since a moment; without one, all of them."""
+        """Close the connections that have been unused since this moment of the monotonic clock; by default all."""
         with self._lock:
             old = [each for since, each in self._unused if since <= unused_since]
             self._unused = [(since, each) for since, each in self._unused if since > unused_since]

@@ -33,7 +33,7 @@ from kairos.store.outbox import SyncOutbox
 from kairos.store.query import Query, Returned, Row, advance, drive_sync, statements
 
 SyncConnection: TypeAlias = psycopg.Connection[Any]
-# What libpq refuses before it opens anything.
+# A connection string that libpq refuses before it opens a socket: the connection made of it is closed.
 _NOWHERE = b"nowhere"
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from kairos.worker.settle import Settlement
 _CANCELLED = STORED[JobState.CANCELLED]
 _PLAIN = attrgetter("plain")
 
-# What a commit wrote, by job: the row of its answer, or None for a job that is done. A job that is missing is stale.
+# The answers of a commit by job: the row that it returned, or None for a job that is done. A missing job is stale.
 Answers: TypeAlias = dict[int, Row | None]
 
 # How long a commit waits for a row that another session has locked before it goes on without it. Statements of ours
@@ -61,7 +61,7 @@ async def commit_unlocked(store: AsyncStore, worker: str, batch: Sequence[Settle
     """Write the outcomes whose rows no other session has locked.
 
     Outcomes with children come one at a time: a child's unique key may wait for a transaction of another session.
-    Nothing is raised: what one transaction wrote must be acknowledged, whatever happens to the next.
+    No error is raised, since the outcomes that one transaction wrote must be acknowledged even if the next one fails.
     """
     done = Unlocked()
     singles = [[each] for each in batch if each.children]
@@ -85,7 +85,7 @@ async def commit_unlocked(store: AsyncStore, worker: str, batch: Sequence[Settle
             store.outbox.add(outbox.take())
             done.answers |= answers
             done.busy += busy
-    # Those that were not tried come first the next time.
+    # The outcomes that were not tried come first the next time.
     done.busy[:0] = [each for single in singles[_SINGLE_TRIES:] for each in single]
     return done
 

@@ -115,5 +115,5 @@ class _MonitoredStep:
                 self._monitor.leave()
             try:
                 value, error = (yield waits_for), None
-            except BaseException as thrown:  # noqa: BLE001 (handed to the step, whatever it is)
+            except BaseException as thrown:  # noqa: BLE001 (every exception is passed on to the step)
                 value, error = None, thrown

@@ -284,7 +284,7 @@ class Executor:
             await self._load_inbox(claim)
         except PASSING as error:
             return release(claim, f"its inbox could not be read: {error_text(error)}", LOST_PAUSE)
-        except Exception as error:  # noqa: BLE001 (whatever is wrong with one inbox ends one job, and no lane)
+        except Exception as error:  # noqa: BLE001 (an error of one inbox ends one job, and no lane)
             return set_aside(claim, "its inbox cannot be read", error)
         finally:
             if self._loading.get(claim.id) is claim:
@@ -358,7 +358,7 @@ class Executor:
             broken = StepError(f"Step {step.name!r} was cancelled, but not by Kairos.")
             broken.__cause__ = error
             return self._failures.apply_policy(claim, machine, ctx, broken)
-        except BaseException as error:  # noqa: BLE001 (whatever a step raises must end in a named state)
+        except BaseException as error:  # noqa: BLE001 (every error of a step must end in a named state)
             return await self._failures.settle(claim, machine, ctx, error)
         self._failures.succeeded(claim)
         settlement = settle(claim, machine, returned, ctx=ctx)

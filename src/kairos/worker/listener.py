@@ -79,7 +79,7 @@ class Listener(Loop):
     def _on_closed(self, connection: Any) -> None:
         if (
             connection is self._connection and self.seconds_in_tick == 0
-        ):  # a tick finds out by itself, and backs off
+        ):  # a running tick fails by itself, and backs off
             self.wake()
 
     def _on_queue_notified(self, _connection: Any, _pid: int, _channel: str, queue: str) -> None:

@@ -25,8 +25,8 @@ class Pruner(Loop):
         self._store = store
         self._retention = retention
         self._batch = BATCH
-        # Where the next batch begins. While a snapshot is held open, the index keeps the entries of deleted jobs, and a
-        # batch that began at the first would walk over them (decision 0146).
+        # The instant at which the next batch begins. While a snapshot is held open, the index keeps the entries of
+        # deleted jobs, and a batch that began at the first would walk over them (decision 0146).
         self._begin: datetime | None = None
 
     async def tick(self) -> float:

@@ -29,7 +29,7 @@ _LOCK_WAIT = "1s"
 _LOCKED_AFTER = 0.5
 _LOCKED_AT_ONCE = 5
 _SOON = 0.1
-# Seconds after which all leases are read again, and not only those that end after the last look.
+# Seconds after which all leases are read again; in between, only those that end after the last look.
 _ALL_LEASES = 60.0
 
 

@@ -1,4 +1,4 @@
-"""What all schemas share: the two base classes, checks of single values, and schemas made from shapes."""
+"""The base of all schemas: two base classes, checks of single values, and schemas made from shapes."""
 
 from __future__ import annotations
 

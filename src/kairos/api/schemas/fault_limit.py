@@ -50,7 +50,7 @@ class Faults:
         try:
             return validate(value)
         except ValidationError as error:
-            # What a model inside this one raised is among the errors of this one.
+            # The errors of this model include those that a model inside it raised.
             found = error.error_count() - (self.placeholders - placeholders)
             kept = min(found, MOST_FAULTS - described)
             self.described, self.counted = described + kept, self.counted + found - kept

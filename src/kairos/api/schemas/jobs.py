@@ -84,7 +84,7 @@ class BatchWanted(Input):
 
 
 class JobChanges(Input):
-    """What is to change; what is left out stays. A `null` lifts `ttl` or `expiresAt`."""
+    """The fields to change; the others keep their values. A `null` removes `ttl` or `expiresAt`."""
 
     model_config = examples({"priority": -5}, {"runAt": "2030-01-01T00:00:00Z"})
 
@@ -118,7 +118,7 @@ def body_of(asked: JobRequest) -> type[Input]:
 JobAnswer = one("JobAnswer", job=Job)
 JobList = page(
     "JobList",
-    "A page, newest first. It may be short, or empty, and not the last: follow `nextCursor` until it is null. "
+    "A page, newest first. It may be short or empty without being the last: follow `nextCursor` until it is null. "
     "`searchedTo` is set where the search stopped before the page was full: older jobs were not looked at.",
     base=AgedAnswer,
     jobs=Job,

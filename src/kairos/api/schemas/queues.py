@@ -17,7 +17,7 @@ class RateWanted(Input):
 
 
 class QueueChanges(Input):
-    """The limits to set, over all workers; `null` lifts one, and what is left out stays."""
+    """The limits to set, over all workers; a `null` removes a limit, and the others keep their values."""
 
     model_config = examples({"concurrency": 10, "rate": {"limit": 100, "seconds": 60}})
 

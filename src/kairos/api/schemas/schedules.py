@@ -45,7 +45,7 @@ class ScheduleWanted(Input):
 
 
 class ScheduleChange(optional(ScheduleWanted, without="name")):  # type: ignore[misc]
-    """What is to change; what is left out stays, and null takes a limit away."""
+    """The fields to change; the others keep their values. A null removes a limit."""
 
 
 class PauseWanted(Input):

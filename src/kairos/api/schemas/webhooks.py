@@ -35,4 +35,4 @@ class WebhookWanted(Input):
 
 
 class WebhookChange(optional(WebhookWanted)):  # type: ignore[misc]
-    """What is to change; what is left out stays."""
+    """The fields to change; the others keep their values."""

@@ -62,7 +62,7 @@ class Bridge:
         try:
             await _reach(address)
             self._write({"up": await self._cluster.connect(address, self._deliver)})
-        except Exception as error:  # noqa: BLE001 (whatever the client raises is reported to the worker)
+        except Exception as error:  # noqa: BLE001 (every error of the client is reported to the worker)
             self._down(error_text(error))
         limit.cancel()
         reader = asyncio.StreamReader()
