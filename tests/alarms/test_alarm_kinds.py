@@ -14,6 +14,7 @@ from kairos.alarms import KINDS
 from kairos.alarms.thresholds import Thresholds
 from kairos.errors import ConfigError
 from kairos.fsm.lifecycle import Verb
+from kairos.worker.sweeper import Sweeper
 from kairos.worker.ticker import Ticker
 
 
@@ -340,6 +341,47 @@ async def test_a_schedule_that_no_worker_fires_for_three_minutes_is_an_alarm(
     assert (alarm is not None) == (offset >= 0 * US)
     await Ticker(watched.store).fire()
     assert await watched.raised("schedule_overdue", "hourly") is None
+
+
+async def test_a_schedule_whose_ticks_postgres_refuses_is_an_alarm_until_they_are_fired(
+    watched: Watched,
+) -> None:
+    watched.app.job(name="report")(lambda: None)
+    await watched.present()
+    report = watched.app.action("report").call()
+    made = await watched.app.schedules.add("hourly", "every hour", report, catch_up="all")
+    assert made.next_tick_at is not None
+    refuse = """
+        create function public.refuse() returns trigger language plpgsql as $$ begin raise 'no job today'; end $$;
+        create trigger refuse before insert on kairos.gen_durable for each row execute function public.refuse()"""
+    async with watched.store.connection() as connection:
+        await connection.execute(refuse)
+    await watched.at(made.next_tick_at + 3 * MINUTE)
+    await watched.present()
+    await Ticker(watched.store).fire()
+    alarm = await watched.raised("schedule_overdue", "hourly")
+    assert alarm is not None and "the ticks of a schedule are refused" in alarm.remedy
+    async with watched.store.connection() as connection:
+        await connection.execute("drop trigger refuse on kairos.gen_durable")
+    await Ticker(watched.store).fire()
+    assert await watched.raised("schedule_overdue", "hourly") is None
+
+
+@around
+async def test_a_lease_that_no_worker_reaps_for_three_minutes_is_an_alarm(
+    watched: Watched, offset: timedelta
+) -> None:
+    await watched.present()
+    job = await watched.enqueue()
+    await watched.worker().pick()
+    (row,) = await watched.fetch("select lease_expires_at as at from kairos.gen_durable")
+    await watched.at(row["at"] + 3 * MINUTE + offset)
+    await watched.present()
+    alarm = await watched.raised("leases_overdue", "act")
+    assert (alarm is not None) == (offset >= 0 * US)
+    assert alarm is None or f"is job {job}." in alarm.cause
+    await Sweeper(watched.store, "w").tick()
+    assert await watched.raised("leases_overdue", "act") is None
 
 
 @around

@@ -39,6 +39,7 @@ const REMEDIES: Record<Alarm["kind"], (subject: string) => Remedy[]> = {
   ],
   jobs_poisoned: (action) => [jobs("Failed jobs", { state: State.failed, action })],
   leases_reaped: (action) => [jobs("Its jobs", { action }), workers],
+  leases_overdue: (action) => [jobs("Running jobs", { state: State.running, action })],
   jobs_overdue: (queue) => [
     { label: "Queue", href: queueHref(queue) },
     jobs("Pending jobs", { state: State.pending, queue }),

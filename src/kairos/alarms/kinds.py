@@ -70,6 +70,16 @@ _TABLE = (
         happens=True,
     ),
     Kind(
+        "leases_overdue",
+        ERROR,
+        "leases are overdue: their jobs' worker was lost, and the workers that run cannot reap them",
+        "action",
+        "{count} {jobs} of {subject} stay claimed by a lost worker; the first, since {since}, is {detail}",
+        'Read the workers\' log for "the reap of a job is refused": it names what Postgres refuses, such as a trigger or '
+        "a constraint of yours; else see which session has the job locked. It is tried again by itself.",
+        after=timedelta(minutes=3),
+    ),
+    Kind(
         "jobs_overdue",
         WARNING,
         "jobs are due, and their workers do not get to them",

@@ -92,6 +92,11 @@ CHECKS: Sequence[Check] = (
             t.after["commits_blocked"],
         ),
     ),
+    Check(
+        "find_overdue_leases",
+        frozenset({"leases_overdue"}),
+        lambda t: (t.after["leases_overdue"], t.live_for, MOST_SUBJECTS),
+    ),
     Check("find_failed_deliveries", frozenset({"webhook_undeliverable"}), lambda _: ()),
     Check(
         "find_late_retention",
