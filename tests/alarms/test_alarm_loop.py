@@ -174,7 +174,7 @@ async def test_a_commit_that_is_refused_is_counted_by_its_worker_and_becomes_an_
         job = await wait.enqueue()
         await until(begun.is_set, "its step")
         async with app.store.transaction() as connection:  # and nobody picks it again meanwhile
-            await app.store.on(connection, Query("reap_jobs", (10, worker.name, "the test", None)))
+            await app.store.on(connection, Query("reap_jobs", (10, worker.name, "the test", None, [])))
             await connection.execute("update kairos.gen_durable set eligible_at = now() + interval '1 day'")
         go.set()
         await until(lambda: worker.flusher.stale, "the refusal")

@@ -9,7 +9,7 @@ import pytest
 from tests.boundaries.frozen_time import SECOND, US, Moment, around
 from tests.engine_statements import LEASE, done, go, park, replay
 
-REAP = ("reap_jobs", 100, None, "reaper", None)
+REAP = ("reap_jobs", 100, None, "reaper", None, [])
 
 
 @around
@@ -168,5 +168,5 @@ async def test_the_jobs_of_a_dead_worker_are_handed_back_before_their_leases_exp
     await moment.worker("dead", ["a"]).pick("a")
     await moment.worker("alive", ["b"]).pick("b")
     await moment.at(moment.start + SECOND)
-    assert await moment.ids("reap_jobs", 100, "dead", "keeper", None) == {mine}
+    assert await moment.ids("reap_jobs", 100, "dead", "keeper", None, []) == {mine}
     assert [await moment.status(job) for job in (mine, theirs)] == ["runnable", "executing"]

@@ -195,7 +195,7 @@ async def poison_again_and_again(s: Script) -> None:
 async def reaper_beside_a_healthy_worker(s: Script) -> None:
     await s.accept()
     claims = await s.pick("w1")
-    await s.rig.run("reap_jobs", 10, None, "reaper", None)
+    await s.rig.run("reap_jobs", 10, None, "reaper", None, [])
     await s.finish("w1", *claims)
     await s.finish("w1", *await s.pick("w1"))
 

@@ -6,32 +6,32 @@ import asyncio
 
 import asyncpg
 import pytest
+from tests.engine_statements import Hand
 from tests.worker.world import ended, fetch, until, verbs
 
 from kairos.store.migration_runner import AsyncRunner, KeepMutex, TryMutex
 from kairos.store.query import Query
+from kairos.worker.sweeper import Sweeper
 
 ENDED = "ended the session of a frozen worker"
 
 
 async def test_a_worker_frozen_with_the_lock_of_a_limited_queue_does_not_stop_the_queue(crew, app):
     await app.limit("default", concurrency=5)
-    victim = await crew.ready()
+    both = [await crew.ready(), await crew.ready()]
     crew.arm_freeze("after lock_queue")
     job = await app.action("sleep").enqueue(seconds=0)
-    await crew.frozen(victim)
-    heir = await crew.ready()
+    heir = await crew.other_than_frozen(both)
     assert (await ended(app, job.id)).state == "success"
     assert crew.events("end", job=job.id, pid=heir.pid)
     assert ENDED in crew.log  # and Postgres did not end it, which takes five seconds
 
 
 async def test_a_worker_frozen_with_the_lock_of_a_key_does_not_stop_the_key(crew, app):
-    victim = await crew.ready()
+    both = [await crew.ready(), await crew.ready()]
     crew.arm_freeze("after try_lock_keys")
     job = await app.action("sleep").options(key="k").enqueue(seconds=0)
-    await crew.frozen(victim)
-    heir = await crew.ready()
+    heir = await crew.other_than_frozen(both)
     # Those that free the key wait for the lock too: their commits must not.
     for _ in range(2):
         another = await app.action("sleep").options(key="k").enqueue(seconds=0)
@@ -42,24 +42,62 @@ async def test_a_worker_frozen_with_the_lock_of_a_key_does_not_stop_the_key(crew
 
 
 async def test_a_worker_frozen_while_it_opens_a_key_does_not_stop_the_key(crew, app):
-    victim = await crew.ready()
+    both = [await crew.ready(), await crew.ready()]
     crew.arm_freeze("after wait_for_key_locks")
     jobs = [await app.action("sleep").options(key="k").enqueue(seconds=0.1) for _ in range(2)]
-    await crew.frozen(victim)
-    await crew.ready()
+    await crew.other_than_frozen(both)
     for job in jobs:
         assert (await ended(app, job.id)).state == "success"
     assert ENDED in crew.log
 
 
 async def test_a_worker_frozen_while_it_fires_a_schedule_does_not_stop_the_schedule(crew, app):
-    await app.schedules.add("often", "every second", app.action("sleep").call(seconds=0))
+    both = [await crew.ready(), await crew.ready()]
     crew.arm_freeze("after fire_ticks")
-    victim = await crew.ready()
-    await crew.frozen(victim)
-    await crew.ready()
+    await app.schedules.add("often", "every second", app.action("sleep").call(seconds=0))
+    await crew.other_than_frozen(both)
     await until(lambda: app.jobs(schedule="often", state="success"), "a tick that another worker fired")
     assert ENDED in crew.log
+
+
+async def test_a_locked_schedule_is_noticed_although_others_fire(app, database):
+    """Their worker must find out soon that a frozen one keeps this schedule from firing."""
+    for name in ("locked", "free"):
+        await app.schedules.add(name, "every hour", app.action("sleep").call(seconds=0))
+    client = await asyncpg.connect(database)
+    async with client.transaction():
+        await client.execute("select from kairos.schedules where name = 'locked' for update")
+        due = "update kairos.schedules set next_tick_at = now() where name = 'free'"
+        await fetch(app, due)
+        late = Sweeper(app.store, "w", interval=3600)
+        assert await late.tick() > 1  # nothing is due that is locked
+        await client.execute("update kairos.schedules set next_tick_at = now() where name = 'locked'")
+    async with client.transaction():
+        await client.execute("select from kairos.schedules where name = 'locked' for update")
+        await fetch(app, due)
+        assert await late.tick() < 0.5
+        fired = "select name from kairos.schedules where next_tick_at > now()"
+        assert [row["name"] for row in await fetch(app, fired)] == ["free"]
+    await client.close()
+
+
+async def test_while_jobs_are_held_stuck_keys_are_looked_for_several_times_a_second(app):
+    """A worker that froze before it opened a key tells nobody of it."""
+    for _ in range(2):
+        await app.action("sleep").options(key="k").enqueue(seconds=0)
+    sweeper = Sweeper(app.store, "w", interval=3600)
+    (first,) = await Hand(app.store, "frozen").pick()
+    assert first.key == "k"
+    await sweeper.tick()
+    assert await fetch(app, "select from kairos.gen_durable where held")
+    assert await sweeper.tick() < 0.5
+    # The cost stays that of one worker: they look in turn.
+    await fetch(
+        app,
+        "insert into kairos.workers (id, host, pid, queues, actions, concurrency, started_at, seen_at)"
+        " select 'w' || n, 'h', n, '{}', '{}', 1, now(), now() from generate_series(1, 100) n",
+    )
+    assert await sweeper.tick() > 10
 
 
 @pytest.mark.parametrize(("statement", "options"), [("pick_jobs", {}), ("pick_keyed", {"key": "k"})])

@@ -56,6 +56,12 @@ class Crew:
     async def frozen(self, victim: Forked) -> None:
         await until(lambda: is_stopped(victim.pid), "a frozen worker")
 
+    async def other_than_frozen(self, both: list[Forked]) -> Forked:
+        """Wait until one of two workers is stopped; return the other, which was there before."""
+        await until(lambda: any(is_stopped(each.pid) for each in both), "a frozen worker")
+        (other,) = (each for each in both if not is_stopped(each.pid))
+        return other
+
     @property
     def log(self) -> str:
         return (self.folder / "log").read_text()

@@ -14,7 +14,7 @@ from kairos.worker.ticker import Ticker
 SET = "update kairos.gen_durable set {} where id = any ($1)"
 STOP = {
     "expire_jobs": ("expires_at = now()", lambda mine, others: (len(mine),)),
-    "reap_jobs": ("lease_expires_at = now()", lambda mine, others: (len(mine), None, "reaper", None)),
+    "reap_jobs": ("lease_expires_at = now()", lambda mine, others: (len(mine), None, "reaper", None, [])),
     "release_unstarted": ("cancel_requested_at = now()", lambda mine, others: ("w2", others)),
 }
 FILLER = """
@@ -102,7 +102,7 @@ async def test_a_client_that_cancels_a_child_does_not_deadlock_with_a_zombie_tha
     async def prepare():
         parents, children = await family(jobs, [0, 0])
         await jobs.let_leases_expire(children[0].id)
-        await jobs.run("reap_jobs", 10, None, "reaper", None)
+        await jobs.run("reap_jobs", 10, None, "reaper", None, [])
         return {
             "signal": delivers(parents[0].id, "hello"),
             "client": cancels(children[0].id),

@@ -61,7 +61,7 @@ async def _first(store: Any, verb: Any) -> Any:
 
 
 def reaps(**how: Any) -> Session:
-    return sends("reap_jobs", 10, None, "reaper", None, **how)
+    return sends("reap_jobs", 10, None, "reaper", None, [], **how)
 
 
 def commits(worker: str, *settlements: Settlement, **how: Any) -> Session:

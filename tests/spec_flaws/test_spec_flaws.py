@@ -190,7 +190,7 @@ async def test_7_the_reaper_passes_over_rows_that_others_hold(jobs: Rig) -> None
     await jobs.let_leases_expire(first, second)
     async with jobs.store.transaction() as holder:
         await holder.execute("select from kairos.gen_durable where id = $1 for update", second)
-        assert [row["id"] for row in await jobs.run("reap_jobs", 100, None, "reaper", None)] == [first]
+        assert [row["id"] for row in await jobs.run("reap_jobs", 100, None, "reaper", None, [])] == [first]
 
 
 async def test_8_a_look_that_forgets_what_was_shown_wakes_the_step_for_ever(jobs: Rig) -> None:

@@ -65,7 +65,7 @@ class World(RuleBasedStateMachine):
 
     def sweep(self) -> None:
         for statement, params, expected in (
-            ("reap_jobs", (100, None, "reaper", None), self.model.reap),
+            ("reap_jobs", (100, None, "reaper", None, []), self.model.reap),
             ("expire_jobs", (100,), self.model.expire),
             ("timeout_jobs", (100,), self.model.time_out),
         ):

@@ -165,10 +165,10 @@ async def test_while_work_goes_on_frozen_sessions_are_looked_for_now_and_then(ap
         assert looked == 3
 
 
-async def test_the_sessions_that_hold_a_lock_are_looked_at_twice_within_seven_tenths_of_a_second(
+async def test_the_sessions_that_hold_a_lock_are_looked_at_soon_and_then_when_they_count_as_frozen(
     app, monkeypatch
 ):
-    """The second look finds a session that froze just before its lock was met: it is frozen after 0.6 s."""
+    """One that froze before its lock was met is found by the first look, one that froze then 0.6 s later."""
     now, looks, on = 0.0, [], AsyncStore.on
 
     async def noted(store: Any, connection: Any, query: Query) -> Any:
@@ -184,6 +184,6 @@ async def test_the_sessions_that_hold_a_lock_are_looked_at_twice_within_seven_te
             wait = await frozen.end()
             assert wait is not None
             now += wait
-    assert looks[0] >= 0.5
-    assert 0.6 <= looks[1] <= 0.7
-    assert len(looks) <= 22  # a lock that nobody can free is looked at twice a second
+    assert 0.3 <= looks[0] <= 0.35
+    assert any(0.6 <= look <= 0.7 for look in looks)
+    assert len(looks) <= 24  # a lock that nobody can free is looked at twice a second

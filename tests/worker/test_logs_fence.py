@@ -81,7 +81,7 @@ async def test_a_reap_under_way_makes_a_write_wait_its_turn_and_then_stale(world
     claim = await picked(world)
     await world.let_leases_expire(claim.id)
     async with world.store.transaction() as reaper:
-        assert len(await world.store.on(reaper, Query("reap_jobs", (10, None, "reaper", None)))) == 1
+        assert len(await world.store.on(reaper, Query("reap_jobs", (10, None, "reaper", None, [])))) == 1
         assert await answer(world, write(claim, "late")) == "busy"
     assert await answer(world, write(claim, "late")) == "stale"
     (heir,) = await world.worker("w2").pick()
@@ -94,8 +94,8 @@ async def test_a_write_under_way_keeps_the_reap_and_so_a_new_owner_away(world: R
     await world.let_leases_expire(claim.id)
     async with world.store.transaction() as writer:
         assert await answer(world, write(claim, "in time"), writer) == "written"
-        assert await world.run("reap_jobs", 10, None, "reaper", None) == []
-    assert len(await world.run("reap_jobs", 10, None, "reaper", None)) == 1
+        assert await world.run("reap_jobs", 10, None, "reaper", None, []) == []
+    assert len(await world.run("reap_jobs", 10, None, "reaper", None, [])) == 1
     (heir,) = await world.worker("w2").pick()
     await answer(world, write(heir, "next", worker="w2"))
     assert await lines(world, claim.id) == [(1, "in time"), (2, "next")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import asyncpg
 import pytest
 from tests.captured_logs import capture_logs
@@ -12,6 +14,9 @@ from kairos import Kairos
 from kairos.alarms import Thresholds
 from kairos.worker.alarm_loop import run_checks
 from kairos.worker.frozen_sessions import FrozenSessions
+from kairos.worker.keeper import Keeper
+from kairos.worker.keeper_process import KeeperProcess
+from kairos.worker.leases import Leases
 from kairos.worker.sweeper import Sweeper
 
 READABLE = """create function public.readable(state jsonb, job bigint, broken bigint) returns text language plpgsql
@@ -135,7 +140,8 @@ async def test_a_sweep_that_postgres_refuses_does_not_keep_frozen_sessions_alive
     async with app:
         app.store.sql = {
             **app.store.sql,
-            "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text, $4::bigint",
+            "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text, $4::bigint, $5::bigint[]",
+            "expired_leases": "select 1 / 0, $1::int, $2::bigint[]",
         }
         lost = await run.enqueue()
         await Hand(app.store, "gone").pick()
@@ -152,7 +158,8 @@ async def test_a_sweep_that_postgres_refuses_does_not_stop_the_others(app):
     async with app:
         app.store.sql = {
             **app.store.sql,
-            "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text, $4::bigint",
+            "reap_jobs": "select 1 / 0, $1::int, $2::text, $3::text, $4::bigint, $5::bigint[]",
+            "expired_leases": "select 1 / 0, $1::int, $2::bigint[]",
         }
         lost = await run.enqueue()
         (claim,) = await Hand(app.store, "gone").pick()
@@ -169,7 +176,23 @@ async def test_a_sweep_that_postgres_refuses_does_not_stop_the_others(app):
         assert [(await app.get(each.id)).state for each in (job, lost)] == ["expired", "running"]
 
 
-async def test_a_job_whose_reap_postgres_refuses_does_not_keep_the_others_from_being_reaped(app):
+REFUSE_REAP = """
+create function public.refuse() returns trigger language plpgsql as $$ begin
+  if new.id = any (tg_argv[0]::bigint[]) then raise 'no reap of job %', new.id; end if;
+  return new;
+end $$;
+create trigger refuse before update on kairos.gen_durable for each row
+  when (old.status = 'executing' and new.status <> 'executing') execute function public.refuse('{jobs}')
+"""
+
+
+async def refuse_reaps(app: Kairos, *jobs: int) -> None:
+    """As a trigger or a constraint of the database's owner would."""
+    async with app.store.connection() as connection:
+        await connection.execute(REFUSE_REAP.replace("{jobs}", f"{{{','.join(map(str, jobs))}}}"))
+
+
+async def test_jobs_whose_reap_postgres_refuses_are_left_alone_by_name_and_the_others_are_reaped(app):
     @app.job
     async def run() -> None: ...
 
@@ -177,14 +200,69 @@ async def test_a_job_whose_reap_postgres_refuses_does_not_keep_the_others_from_b
         jobs = [(await run.enqueue()).id for _ in range(3)]
         await Hand(app.store, "gone").pick()
         await Rig(app.store).let_leases_expire(*jobs)
-        await fetch(app, READABLE)
-        text, attempt = app.store.sql["reap_jobs"], "attempt = g.attempt + 1"
-        assert attempt in text
-        spoiled = f"{attempt} + 0 * length(public.readable(g.state, g.id, {jobs[0]}))"
-        app.store.sql = {**app.store.sql, "reap_jobs": text.replace(attempt, spoiled)}
-        with pytest.raises(asyncpg.DataCorruptedError):
-            await Sweeper(app.store, "w").tick()
+        await refuse_reaps(app, jobs[0])
+        sweeper = Sweeper(app.store, "w")
+        with capture_logs() as logs:
+            await sweeper.tick()
         assert [(await app.get(job)).state for job in jobs] == ["running", "pending", "pending"]
+        (line,) = (line for line in logs if line["event"] == "the reap of a job is refused")
+        assert line["job"] == jobs[0] and f"no reap of job {jobs[0]}" in line["error"]
+        # Those that are lost later are not held up by it either.
+        await Hand(app.store, "gone").pick()
+        await Rig(app.store).let_leases_expire(*jobs[1:])
+        with capture_logs() as logs:
+            await sweeper.tick()
+        assert [(await app.get(job)).state for job in jobs] == ["running", "pending", "pending"]
+        assert not [line for line in logs if line["event"] == "the reap of a job is refused"]
+        await fetch(app, "drop trigger refuse on kairos.gen_durable")
+        await Sweeper(app.store, "w").tick()
+        assert (await app.get(jobs[0])).state == "pending"
+
+
+async def test_a_keeper_hands_back_the_jobs_beside_one_whose_reap_postgres_refuses(app):
+    @app.job
+    async def run() -> None: ...
+
+    async with app:
+        jobs = [(await run.enqueue()).id for _ in range(4)]
+        leases = Leases(8)
+        for claim in await Hand(app.store, "gone").pick():
+            leases.hold(claim)
+            if claim.id in jobs[:3]:
+                leases.begin(claim)
+        await refuse_reaps(app, jobs[0])
+        process = KeeperProcess(app.store, "gone", leases, 1, lambda _: None, lambda _: None)
+        await asyncio.to_thread(Keeper(process.config).hand_back)
+        found = [await app.get(job) for job in jobs]
+        assert [job.state for job in found] == ["running", "pending", "pending", "pending"]
+        assert [await verbs(app, job) for job in jobs] == [[], ["reap"], ["reap"], ["release"]]
+        leases.close()
+
+
+async def test_a_tick_that_postgres_refuses_does_not_delay_the_next_one_of_another_schedule(app):
+    @app.job
+    async def run() -> None: ...
+
+    async with app:
+        await app.schedules.add("bad", "every hour", run.call(), catch_up="all")
+        await app.schedules.add("good", "every hour", run.call())
+        await fetch(app, REFUSE_TICK)
+        await fetch(
+            app,
+            "create trigger refuse before insert on kairos.gen_durable for each row"
+            " when (new.schedule = 'bad') execute function public.refuse()",
+        )
+        missed = "cursor_at = now() - interval '3 hours', next_tick_at = now() - interval '2 hours'"
+        await fetch(app, f"update kairos.schedules set {missed} where name = 'bad'")
+        soon = "update kairos.schedules set next_tick_at = now() + interval '1 second' where name = 'good'"
+        await fetch(app, soon)
+        with capture_logs() as logs:
+            assert await Sweeper(app.store, "w", interval=3600).tick() <= 1
+        assert "the ticks of a schedule are refused" in {line["event"] for line in logs}
+
+
+REFUSE_TICK = """create function public.refuse() returns trigger language plpgsql
+as $$ begin raise 'no tick'; end $$"""
 
 
 async def test_a_worker_whose_tables_are_gone_stops_and_says_so(app):

@@ -151,11 +151,16 @@ async def open_keys(store: AsyncStore, keys: list[str]) -> bool:
             await store.on(connection, Query("wait_for_key_locks", (keys,)))
             await store.on(connection, Query("open_keys", (keys,)))
     except LOCKED:
-        async with store.transaction() as connection:
-            free = [row["key"] for row in await store.on(connection, Query("try_lock_keys", (keys,)))]
-            await store.on(connection, Query("open_keys", (free,)))
-        return len(free) == len(keys)
+        return not await open_free_keys(store, keys)
     return True
+
+
+async def open_free_keys(store: AsyncStore, keys: list[str]) -> list[str]:
+    """Do the same without waiting; return the keys that are locked."""
+    async with store.transaction() as connection:
+        free = {row["key"] for row in await store.on(connection, Query("try_lock_keys", (keys,)))}
+        await store.on(connection, Query("open_keys", (sorted(free),)))
+    return [key for key in keys if key not in free]
 
 
 def settle_query(worker: str, batch: Sequence[Settlement], lock_wait: str = LOCK_WAIT) -> Query:

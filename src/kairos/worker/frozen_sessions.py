@@ -9,10 +9,10 @@ from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
 from kairos.worker.blocking_sessions import log_ended
 
-# Seconds for which every tick must find a lock taken before frozen sessions are searched for; then the first and the
-# longest pause between two searches, which doubles. A session counts as frozen after 0.6 s (end_frozen_sessions.sql),
-# so the second search finds one that froze just before the first tick, and the work continues within a second.
-_MET_SECONDS, _FIRST_AGAIN, _LAST_AGAIN = 0.5, 0.15, 0.5
+# Seconds for which every tick must find a lock taken before frozen sessions are searched for; then the pauses between
+# two searches. A session counts as frozen after 0.6 s (end_frozen_sessions.sql): the first search finds one that froze
+# before its lock was met, the third one that froze at that moment, and so the work continues within a second.
+_MET_SECONDS, _PAUSES, _LAST_PAUSE = 0.3, (0.15, 0.17, 0.15, 0.3), 0.5
 # The pause after sessions were terminated: Postgres takes milliseconds to free their locks.
 _SOON = 0.05
 # The pause between two searches while work continues: a pick skips locked jobs without reporting them.
@@ -31,7 +31,7 @@ class FrozenSessions:
         self._met = False
         self._since: float | None = None
         self._look_at = 0.0
-        self._again = _FIRST_AGAIN
+        self._searches = 0
         self._looked_at = clock()
 
     def met_lock(self) -> None:
@@ -49,7 +49,7 @@ class FrozenSessions:
             self._since = None
         elif self._since is None:
             self._since = now
-            self._look_at, self._again = now + _MET_SECONDS, _FIRST_AGAIN
+            self._look_at, self._searches = now + _MET_SECONDS, 0
         met_for_long = self._since is not None and now >= self._look_at
         ended = False
         if met_for_long or (busy and now - self._looked_at >= _BUSY_SECONDS):
@@ -60,7 +60,10 @@ class FrozenSessions:
             if ended:
                 self._since = None
             elif met:
-                self._look_at, self._again = now + self._again, min(2 * self._again, _LAST_AGAIN)
+                self._look_at = now + (
+                    _PAUSES[self._searches] if self._searches < len(_PAUSES) else _LAST_PAUSE
+                )
+                self._searches += 1
         if not met:
             return None
         return _SOON if ended else max(self._look_at - now, _SOON)

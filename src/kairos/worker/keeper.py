@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -140,15 +141,39 @@ class Keeper:
         polls = 0
         while polls < _LAST_POLLS and time.monotonic() < deadline:
             try:
-                queues = {row["queue"] for row in self._run("release_unstarted", (self.worker, begun))}
-                rows = self._run("reap_jobs", (100_000, self.worker, f"keeper of {self.worker}", None))
+                queues, taken = self._take_back(begun)
                 self._run("remove_worker", (self.worker, timedelta(days=36500)))
-                if queues := queues | {row["queue"] for row in rows}:
+                if queues:
                     self._run("notify_queues", (sorted(queues),))
-                polls += 1
+                polls += taken
             except psycopg.Error:
                 pass
             time.sleep(0.2)
+
+    def _take_back(self, begun: list[int]) -> tuple[set[str], bool]:
+        """Release and reap the jobs; return their queues, and whether Postgres took it.
+
+        If it did not, the cause may be one job: each is then taken back by itself.
+        """
+        actor = f"keeper of {self.worker}"
+        try:
+            rows = self._run("release_unstarted", (self.worker, begun))
+            rows += self._run("reap_jobs", (100_000, self.worker, actor, None, []))
+        except psycopg.OperationalError:
+            raise
+        except psycopg.Error:
+            rows = []
+            slots = [slot for slot in self._slots() if slot[0]]
+            for job, _, has_begun in slots:
+                with suppress(psycopg.errors.DatabaseError):
+                    others = [other for other, _, _ in slots if other != job]
+                    rows += (
+                        self._run("reap_jobs", (1, self.worker, actor, job, []))
+                        if has_begun
+                        else self._run("release_unstarted", (self.worker, others))
+                    )
+            return {row["queue"] for row in rows}, False
+        return {row["queue"] for row in rows}, True
 
     def held(self) -> Iterator[tuple[int, int]]:
         """Yield each job and its lease token, from the shared memory."""

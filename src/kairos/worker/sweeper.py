@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from kairos.store.async_store import AsyncStore
 from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
 from kairos.store.query import Query, Row
 from kairos.worker.blocking_sessions import end_frozen, find_blockers, log_ended
-from kairos.worker.commit import open_keys
+from kairos.worker.commit import open_free_keys, open_keys
 from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.loop import Loop
 from kairos.worker.ticker import Ticker
@@ -21,7 +22,11 @@ from kairos.worker.transaction import session_name
 log = Logger("kairos.worker")
 
 BATCH = 500
-_KEYS = 1000
+# Stuck keys are looked for every `_HELD_PAUSE` seconds by one of the live workers, at this many keys a second.
+_HELD_PAUSE, _HELD_KEYS_A_SECOND = 0.3, 500
+_PAID_KEYS = 1000
+# Seconds after which an expired lease is tried again that Postgres refused to reap.
+_LEFT_ALONE = 60.0
 _NOW = timedelta(0)
 # How long a reap waits for a table lock.
 _LOCK_WAIT = "1s"
@@ -57,14 +62,18 @@ class Sweeper(Loop):
         self._freed = freed
         self._heartbeat = lease / 3
         self._after_key = ""
+        self._locked_keys: list[str] = []
+        self._sweepers = 1
         self._frozen = FrozenSessions(store)
-        self._ticker = Ticker(store, found_none=self._frozen.met_lock)
+        self._ticker = Ticker(store)
         self._looked_at: float | None = None
         self._leases_from: datetime | None = None
         self._all_leases_at = 0.0
         self._stalled = False
         # Expired leases whose rows are locked, and since when.
         self._locked: dict[tuple[int, int], float] = {}
+        # Jobs that Postgres refused to reap, and until when they are left alone.
+        self._refused: dict[int, float] = {}
         self._next_poll = interval
 
     async def tick(self) -> float:
@@ -77,6 +86,8 @@ class Sweeper(Loop):
             self._stalled = False
             self._locked.clear()
         self._next_poll = self._interval
+        self._sweepers = deadlines["held"] or 1
+        self._refused = {job: until for job, until in self._refused.items() if now < until}
         full = ran = False
         wait = self._interval
         refused: BaseException | None = None
@@ -100,21 +111,27 @@ class Sweeper(Loop):
                 raise
             except REFUSED as error:
                 refused = error  # the cause may be one job, which must not stop the other sweeps
+        if ran and not full and refused is None:
+            wait = min(wait, await self._next_deadline())
         if (again := await self._frozen.end()) is not None:
             self._next_poll = min(self._next_poll, again)
         if refused is not None:
             raise refused
-        if full:
-            return 0.0
-        if ran:
-            wait = min(wait, await self._next_deadline())
-        return min(wait, self._next_poll)
+        return 0.0 if full else min(wait, self._next_poll)
 
     async def _next_deadline(self) -> float:
-        """Return the seconds until the next future deadline, read again because the sweep may have set a new one."""
+        """Return the seconds until the next future deadline, read again because the sweep may have set a new one.
+
+        What is due and could not be handled must not hide what is due next.
+        """
         deadlines = await self._next_deadlines()
-        waits = [until for until in deadlines.values() if isinstance(until, timedelta) and until > _NOW]
-        return min((until.total_seconds() for until in waits), default=self._interval)
+        waits = [until for until in deadlines.values() if isinstance(until, timedelta)]
+        if any(until <= _NOW for until in waits):
+            (later,) = await self._store.run(Query("later_deadlines"))
+            waits += [until for until in later.values() if until is not None]
+        if deadlines["tick"] is not None and deadlines["tick"] <= _NOW and await self._ticker.is_kept_out():
+            self._frozen.met_lock()
+        return min((until.total_seconds() for until in waits if until > _NOW), default=self._interval)
 
     async def _next_deadlines(self) -> Row:
         now = time.monotonic()
@@ -140,7 +157,6 @@ class Sweeper(Loop):
 
     async def _reap(self) -> bool:
         await self._extend()
-        refused: BaseException | None = None
         try:
             rows = await self._reap_due(None)
         except LOCKED as error:
@@ -150,31 +166,31 @@ class Sweeper(Loop):
         except PASSING:
             raise
         except REFUSED:
-            rows, refused = await self._reap_singly()
+            rows = await self._reap_singly()
         await self._after_reap(rows)
-        if refused is not None:
-            raise refused
         return len(rows) == BATCH
 
     async def _reap_due(self, job: int | None) -> Sequence[Row]:
         async with self._store.transaction() as connection:
             await self._store.on(connection, Query("limit_lock_wait", (_LOCK_WAIT,)))
-            query = Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}", job))
+            query = Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}", job, list(self._refused)))
             return await self._store.on(connection, query)
 
-    async def _reap_singly(self) -> tuple[list[Row], BaseException | None]:
-        """Reap one job at a time: what Postgres refuses then is the error of that one, and the others are reaped."""
+    async def _reap_singly(self) -> list[Row]:
+        """Reap one job at a time: what Postgres refuses then is the error of that one, and it is left alone."""
         rows: list[Row] = []
-        refused: BaseException | None = None
-        for expired in await self._store.run(Query("expired_leases", (BATCH,))):
+        for expired in await self._expired_leases():
             try:
                 rows += await self._reap_due(expired["id"])
             except PASSING:
                 raise
             except REFUSED as error:
-                refused = error
-                log.error("an expired lease cannot be reaped", job=expired["id"], error=str(error))
-        return rows, refused
+                self._refused[expired["id"]] = time.monotonic() + _LEFT_ALONE
+                log.error("the reap of a job is refused", job=expired["id"], error=str(error))
+        return rows
+
+    async def _expired_leases(self) -> Sequence[Row]:
+        return await self._store.run(Query("expired_leases", (BATCH, list(self._refused))))
 
     async def _after_reap(self, rows: Sequence[Row]) -> None:
         for row in rows:
@@ -200,7 +216,7 @@ class Sweeper(Loop):
 
     async def _free_locked(self) -> None:
         """End the sessions of frozen workers that keep the rows of expired leases locked."""
-        rows = await self._store.run(Query("expired_leases", (BATCH,)))
+        rows = await self._expired_leases()
         now = time.monotonic()
         self._locked = {
             key: self._locked.get(key, now) for key in ((row["id"], row["lease"]) for row in rows)
@@ -223,11 +239,11 @@ class Sweeper(Loop):
 
     async def _open_keys_within_rate(self) -> bool:
         """Open the keys that were over their rate limit and may start jobs again."""
-        keys = [row["key"] for row in await self._store.run(Query("take_keys_within_rate", (_KEYS,)))]
+        keys = [row["key"] for row in await self._store.run(Query("take_keys_within_rate", (_PAID_KEYS,)))]
         if keys:
             await self._open(sorted(keys))
             self._freed()
-        return len(keys) == _KEYS
+        return len(keys) == _PAID_KEYS
 
     async def _open_keys_of(self, rows: Sequence[Row]) -> None:
         """Open the keys that these jobs held."""
@@ -238,12 +254,18 @@ class Sweeper(Loop):
 
     async def _open_held(self) -> bool:
         """Open stuck keys, a portion at each tick: the safety net for an `open_keys` that a crash prevented."""
-        rows = await self._store.run(Query("find_stuck_keys", (self._after_key, _KEYS)))
+        # At random, so that the looks of several workers are spread over the time.
+        pause = min(_HELD_PAUSE * self._sweepers * random.uniform(0.7, 1.3), self._interval)  # noqa: S311
+        self._next_poll = min(self._next_poll, pause)
+        most = max(100, round(_HELD_KEYS_A_SECOND * pause))
+        rows = await self._store.run(Query("find_stuck_keys", (self._after_key, most)))
         if not rows and self._after_key:  # past the last: from the first again
-            rows = await self._store.run(Query("find_stuck_keys", ("", _KEYS)))
+            rows = await self._store.run(Query("find_stuck_keys", ("", most)))
         self._after_key = rows[-1]["key"] if rows else ""
-        if keys := [row["key"] for row in rows if row["stuck"]]:
-            await self._open(keys)
+        if keys := sorted({row["key"] for row in rows if row["stuck"]}.union(self._locked_keys)):
+            self._locked_keys = await open_free_keys(self._store, keys)
+            if self._locked_keys:
+                self._frozen.met_lock()
             self._freed()
         return False
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -67,10 +67,8 @@ class Ticker:
     It has no loop of its own: the sweeper calls it when the next tick is due.
     """
 
-    def __init__(self, store: AsyncStore, found_none: Callable[[], None] = lambda: None) -> None:
-        """`found_none` is called if no schedule is due, or all that are due are locked by another ticker."""
+    def __init__(self, store: AsyncStore) -> None:
         self._store = store
-        self._found_none = found_none
         self._calendars = store.settings.holidays
         self._planned = False
         self._locked: list[str] = []
@@ -106,6 +104,11 @@ class Ticker:
         except REFUSED:
             return await self._fire_singly()
 
+    async def is_kept_out(self) -> bool:
+        """Return whether a schedule is still due: another session has it locked, or it has just become due."""
+        query = Query("find_due_schedule", (VERSION, list(self._refused)))
+        return bool((await self._store.run(query))[0]["due"])
+
     async def _fire_singly(self) -> bool:
         """Fire one schedule at a time: what is refused or locked then concerns that one, and the others go on."""
         locked = 0
@@ -136,8 +139,6 @@ class Ticker:
                 connection, Query("lock_due_schedules", (most, VERSION, list(self._refused)))
             )
             self._locked = [row["name"] for row in rows]
-            if not rows and not self._refused:
-                self._found_none()
             batch, left = await self._decide_portion(connection, rows)
             stopped = await self._cancel_live(connection, batch)
             fired = await self._store.on(connection, fire_query(batch))

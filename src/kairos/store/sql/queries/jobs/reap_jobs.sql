@@ -3,7 +3,7 @@
 -- four times as often; at once if max_reaps is 0. The machine's `handle` is not called. The job keeps its eligible_at,
 -- and so its place among the jobs of its key. Never waits for a lock: a job that ends here and whose reply goes to a
 -- locked job is left for the next sweep.
--- Parameters: $1 limit, $2 the dead worker or null, $3 the actor, $4 only this job, or null.
+-- Parameters: $1 limit, $2 the dead worker or null, $3 the actor, $4 only this job, or null, $5 jobs to leave alone.
 -- Guard: lease_expires_at <= now, the complement of renew_leases.
 -- Index: gen_durable_lease.
 with due as materialized (
@@ -17,6 +17,7 @@ with due as materialized (
     and g.lease_expires_at <= case when $2::text is null then kairos.now() else 'infinity' end
     and ($2::text is null or g.locked_by = $2::text)
     and ($4::bigint is null or g.id = $4::bigint)
+    and g.id <> all ($5::bigint[])
   order by g.lease_expires_at
   limit $1::int
   for no key update of g skip locked
