@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import random
 import signal
 import sys
@@ -16,6 +15,7 @@ from chaos.mutants import MUTANTS
 from chaos.postgres import Cluster
 from chaos.report import Report
 from kairos import SyncKairos
+from kairos.cli.worker_process import run as run_fast
 
 MOST_CHECKED = 100.0  # jobs a second that can be checked one by one; above, a run measures growth
 BESIDE_LOAD = 5.0  # checked jobs a second beside the load: each takes many times as long as one of the load
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         cluster.start()
         SyncKairos(cluster.primary.url()).migrate()
         with Display() as display:
-            report = asyncio.run(
+            report = run_fast(
                 run(
                     cluster.primary.url(),
                     folder,

@@ -27,13 +27,14 @@ from chaos.load import MIX, Clients
 from chaos.nemesis import Fault, Nemesis
 from chaos.network import CONNECTION_LOST, PGBOUNCER, Network, Pooler
 from chaos.postgres import Cluster
+from chaos.probe import INSTALL, probe
 from chaos.processes import Forked, end_keepers, preload
 from chaos.record import TERMINAL, Record
 from chaos.report import Report
 from kairos import Kairos, KairosError
 from kairos.errors import Conflict
 
-preload("chaos.program")
+preload("chaos.program", "chaos.probe")
 
 LEASE = 1.2
 WORKERS = 3
@@ -125,6 +126,7 @@ class Run:
         self.growth = Growth(self.direct, self._processes)
         async with _connected(url) as connection:
             await (audit.install_effects if plan.load else audit.install)(connection)
+            await connection.execute(INSTALL)
         try:
             async with AsyncExitStack() as stack:
                 standby = [cluster.standby.url()] if cluster and cluster.standby else []
@@ -141,6 +143,7 @@ class Run:
                     self._start_worker,
                     self._other_faults(url, cluster, stack),
                 )
+                stack.callback(Forked(probe, self.network.url, self.folder).kill)
                 stack.push_async_callback(self._stop_workers)
                 await self._work(stack)
             record = await self._read_record(cluster.primary.url() if cluster else url)

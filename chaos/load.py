@@ -23,6 +23,8 @@ KEYS = ("red", "green", "blue")
 # Jobs of a key run one at a time and those of a limited queue three: beyond so many live ones no more are enqueued, or
 # on a slow machine only they would be left.
 _MOST_HELD_UP = 30
+# How many requests may wait for their answers, and how many times faster than the rate the clients catch up.
+_UNANSWERED, _CATCH_UP = 200, 3
 _COUNTED_ANSWERS = {"woke": "signals that woke", "delivered": "signals that waited"}
 MIX = {
     "walk": 60.0,
@@ -58,16 +60,19 @@ class Clients:
         self.counts: Counter[str] = Counter()  # acknowledgements and requests, by the names in guards.py
 
     async def run(self, rate: float, most: int, mix: Mapping[str, float] = MIX) -> None:
-        """Enqueue jobs until cancelled, while at most `most` of them are live; `finish` completes what was begun."""
+        """Enqueue jobs until cancelled, while at most `most` of them are live; `finish` completes what was begun.
+
+        What an outage prevented is sent afterwards, so that `rate` is the average of a run.
+        """
         began, sent = time.monotonic(), 0
         while True:
             # By the clock, not by a pause between two requests: at a thousand a second the errors would add up.
-            await asyncio.sleep(max(0.0, began + sent / rate - time.monotonic()))
-            sent += 1
+            late = time.monotonic() - began - sent / rate
+            await asyncio.sleep(1 / (_CATCH_UP * rate) if late > 0 else -late)
             (kind,) = self._dice.choices(list(mix), list(mix.values()))
-            while self.backlog > most or len(self._background) > 200:
+            while self.backlog > most or len(self._background) > _UNANSWERED:
                 await asyncio.sleep(0.1)
-                began, sent = time.monotonic(), 0
+            sent += 1
             self._start(getattr(self, f"_{kind}")())
 
     async def enqueue_load(self, rate: float, batch: int = 50) -> None:

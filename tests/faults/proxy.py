@@ -10,6 +10,7 @@ from typing import Self
 from urllib.parse import parse_qs, urlsplit
 
 Wanted = Callable[[str], bool]
+_LENGTH = struct.Struct("!I")
 
 
 class Proxy:
@@ -146,27 +147,32 @@ class _Link:
         startup = await _startup(reader)
         if not self.is_swallowed:
             writer.write(startup)
+        messages = _Messages(reader)
         while True:
-            kind, body = await _message(reader)
-            self._look(self._statement(kind, body))
-            if not self.is_swallowed and not self._hangs:
-                writer.write(_framed(kind, body))
-                await writer.drain()
+            passed = []
+            for kind, body in await messages.read():
+                self._look(self._statement(kind, body))
+                if not self.is_swallowed and not self._hangs:
+                    passed.append(_framed(kind, body))
+            await _write(writer, passed)
 
     async def _down(self) -> None:
         reader, writer = self._server[0], self._client[1]
+        messages = _Messages(reader)
         while True:
-            kind, body = await _message(reader)
-            if kind == b"Z":  # ready for the next statement
-                self._in_transaction = body != b"I"
-                if self._silent and not self._stays:
-                    return  # committed, and nobody knows
-                self.muted |= self._silent
-            if kind == b"A" and self._proxy.deaf:
-                self._proxy.dropped += 1
-            elif not self._silent and not self.is_swallowed and not self._hangs:
-                writer.write(_framed(kind, body))
-                await writer.drain()
+            passed = []
+            for kind, body in await messages.read():
+                if kind == b"Z":  # ready for the next statement
+                    self._in_transaction = body != b"I"
+                    if self._silent and not self._stays:
+                        await _write(writer, passed)
+                        return  # committed, and nobody knows
+                    self.muted |= self._silent
+                if kind == b"A" and self._proxy.deaf:
+                    self._proxy.dropped += 1
+                elif not self._silent and not self.is_swallowed and not self._hangs:
+                    passed.append(_framed(kind, body))
+            await _write(writer, passed)
 
     def _look(self, statement: str | None) -> None:
         if statement is None:
@@ -208,15 +214,41 @@ def is_commit(sql: str) -> bool:
 
 async def _startup(reader: asyncio.StreamReader) -> bytes:
     """The first message has no kind; a request for SSL would come before it and is not made here."""
-    (length,) = struct.unpack("!I", head := await reader.readexactly(4))
+    (length,) = _LENGTH.unpack(head := await reader.readexactly(4))
     return head + await reader.readexactly(length - 4)
 
 
-async def _message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
-    head = await reader.readexactly(5)
-    (length,) = struct.unpack("!I", head[1:])
-    return head[:1], await reader.readexactly(length - 4)
+class _Messages:
+    """The messages of one direction, all that have arrived at a time: one by one they would keep a core busy."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+        self._rest = b""
+
+    async def read(self) -> list[tuple[bytes, bytes]]:
+        """Return the next whole messages, with their kinds; at least one."""
+        found: list[tuple[bytes, bytes]] = []
+        while not found:
+            received = await self._reader.read(1 << 16)
+            if not received:
+                raise EOFError("the connection was closed")
+            data, at = self._rest + received, 0
+            while len(data) - at >= 5:
+                (length,) = _LENGTH.unpack_from(data, at + 1)
+                end = at + 1 + length
+                if end > len(data):
+                    break
+                found.append((data[at : at + 1], data[at + 5 : end]))
+                at = end
+            self._rest = data[at:]
+        return found
+
+
+async def _write(writer: asyncio.StreamWriter, messages: list[bytes]) -> None:
+    if messages:
+        writer.write(b"".join(messages))
+        await writer.drain()
 
 
 def _framed(kind: bytes, body: bytes) -> bytes:
-    return kind + struct.pack("!I", len(body) + 4) + body
+    return kind + _LENGTH.pack(len(body) + 4) + body

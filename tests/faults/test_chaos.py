@@ -9,8 +9,9 @@ import signal
 from collections import Counter
 from types import SimpleNamespace
 
+import asyncpg
 import pytest
-from chaos import guards, harness, load, program, recovery
+from chaos import guards, harness, load, probe, program, recovery
 from chaos.__main__ import main
 from chaos.harness import WEIGHTS, run
 from chaos.journal import Journal
@@ -18,7 +19,9 @@ from chaos.nemesis import Nemesis
 from chaos.processes import Forked
 from chaos.record import Record
 from chaos.report import Report
+from tests.worker.world import until
 
+from kairos import Kairos
 from kairos.worker.keeper import is_stopped
 
 AIMED = {name: WEIGHTS[name] for name in ("kill", "freeze", "cut", "cut after commit", "freeze in a commit")}
@@ -152,16 +155,72 @@ def test_a_recovery_counts_from_the_death_to_the_end_of_what_was_held():
         {"e": "dies", "pid": 1, "wall": 10.0, "keeper": True},
         {"e": "dies", "pid": 2, "wall": 20.0, "keeper": False},
         {"e": "dies", "pid": 3, "wall": 30.0},  # by itself
+        {"e": "outage", "began": 10.6, "until": 14.0},
     ]
-    held = [("one", 9.0), ("one", 10.5), ("two", 22.0), ("two", 23.0), ("three", 31.0)]
+    held = [("one", 9.0), ("one", 10.5), ("two", 22.0), ("two", 23.0), ("three", 31.0), ("one", 14.25)]
     audit = [
         {"job": job, "tx": job, "old": "executing", "old_holder": holder, "wall": wall}
         for job, (holder, wall) in enumerate(held)
     ]
     history = [{"job": job, "tx": job, "verb": "reap"} for job in range(len(held))]
     record = Record(journal=journal, jobs=[], audit=audit, history=history)
-    assert recovery.recoveries(record) == {True: [0.5], False: [2.0, 3.0]}
-    assert dict(recovery.figures(record))["recovery after a lost machine, p95, ms"] == 3000
+    assert list(recovery.recoveries(record)) == [
+        recovery.Recovery(keeper=True, seconds=0.5),
+        recovery.Recovery(keeper=False, seconds=2.0),
+        recovery.Recovery(keeper=False, seconds=3.0),
+        recovery.Recovery(keeper=True, seconds=4.25, since_outage=0.25),
+    ]
+    figures = dict(recovery.figures(record))
+    assert figures["recovery after a kill, p95, ms"] == 500
+    assert figures["recovery after a kill while Postgres was unavailable, from its return, p95, ms"] == 250
+    assert figures["recovery after a lost machine, p95, ms"] == 3000
+
+
+async def test_the_probe_finds_out_when_postgres_takes_no_writes(database, tmp_path):
+    (tmp_path / "journal").touch()
+    async with Kairos(database) as app:
+        await app.migrate()
+    client = await asyncpg.connect(database)
+    await client.execute(probe.INSTALL)
+    probing = Forked(probe.probe, database, tmp_path)
+    try:
+        written = "select count(*) from probe where at > now() - interval '1 second'"
+        await until(lambda: client.fetchval(written), "a write")
+        async with client.transaction():
+            await client.execute("lock table kairos.gen_durable in share mode")
+            await until(lambda: _is_over(client, "300 ms"), "an outage")
+        journal = Journal(tmp_path / "journal")
+        (outage,) = await until(lambda: journal.events("outage"), "the outage in the journal")
+        assert outage["until"] - outage["began"] >= 0.25
+    finally:
+        probing.kill()
+        await client.close()
+
+
+async def _is_over(client, since):
+    return await client.fetchval(f"select clock_timestamp() > now() + interval '{since}'")
+
+
+async def test_what_an_outage_kept_clients_from_sending_is_sent_afterwards(monkeypatch):
+    """The rate is that of the whole run: a run of ten minutes is to acknowledge as many jobs as it says."""
+    now, sent = 0.0, []
+
+    async def sleep(seconds):
+        nonlocal now
+        now += max(seconds, 0.0)
+        if now > 20:
+            raise asyncio.CancelledError
+        clients.backlog = 100 if 5 < now < 10 else 0
+
+    clients = load.Clients(None, None, None, random.Random(1))
+    monkeypatch.setattr(load, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(load, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(clients, "_start", lambda work: (work.close(), sent.append(now)))
+    with pytest.raises(asyncio.CancelledError):
+        await clients.run(rate=10, most=50)
+    assert 190 <= len(sent) <= 201
+    busiest = max(sum(at <= other < at + 1 for other in sent) for at in sent)
+    assert busiest <= 32  # not all at once
 
 
 @pytest.mark.parametrize(
