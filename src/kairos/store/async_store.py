@@ -19,10 +19,12 @@ from kairos.store.driver_errors import (
     OVERRUN,
     REFUSED,
     RETRYABLE,
+    ROW_REFUSED,
     TRIES,
     UNAVAILABLE,
     UNUSABLE,
     first_line,
+    remove_row,
     unavailable,
     unusable,
 )
@@ -203,9 +205,13 @@ class AsyncStore:
 
     async def on(self, connection: asyncpg.Connection, query: Query) -> Sequence[Row]:
         """Run one statement on a given connection, inside its transaction if it has one."""
-        rows: Sequence[Row] = await connection.fetch(
-            self.sql[query.name], *query.params, timeout=self.statement_timeout
-        )
+        try:
+            rows: Sequence[Row] = await connection.fetch(
+                self.sql[query.name], *query.params, timeout=self.statement_timeout
+            )
+        except ROW_REFUSED as error:
+            remove_row(error)
+            raise
         return rows
 
     async def migrate(self) -> list[str]:

@@ -68,6 +68,12 @@ PASSING: tuple[type[BaseException], ...] = (DatabaseUnavailable, *UNAVAILABLE, *
 # Postgres refused the statement itself: sending it again would not help.
 REFUSED = asyncpg.PostgresError
 
+# A constraint refused a row.
+ROW_REFUSED: tuple[type[BaseException], ...] = (
+    asyncpg.IntegrityConstraintViolationError,
+    psycopg.errors.IntegrityError,
+)
+
 # The driver refused the call: the connection is closed, or another call is in progress on it.
 MISUSED = asyncpg.InterfaceError
 
@@ -117,6 +123,14 @@ def unavailable(error: BaseException) -> DatabaseUnavailable:
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's message; the others may quote the statement."""
     return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def remove_row(error: BaseException) -> None:
+    """Remove the row that Postgres quotes if a constraint refuses it: its input may have redacted fields."""
+    if isinstance(error, asyncpg.IntegrityConstraintViolationError):
+        error.detail = None
+    elif isinstance(error, psycopg.errors.IntegrityError):
+        error.args = (error.diag.message_primary or type(error).__name__,)
 
 
 def unreachable(error: BaseException) -> KairosError:

@@ -19,11 +19,13 @@ from kairos.store import answer_watch, connection_settings, migrate, server_chec
 from kairos.store.connection_settings import STATEMENT_TIMEOUT, Deadlines
 from kairos.store.driver_errors import (
     RETRYABLE,
+    ROW_REFUSED,
     TRIES,
     UNAVAILABLE,
     UNREACHABLE,
     UNUSABLE,
     first_cause,
+    remove_row,
     unavailable,
     unreachable,
     unusable,
@@ -228,7 +230,11 @@ class SyncStore:
 
     def on(self, connection: psycopg.Connection, query: Query) -> Sequence[Row]:
         with RawCursor(connection, row_factory=dict_row) as cursor:
-            cursor.execute(self.sql[query.name].encode(), query.params)
+            try:
+                cursor.execute(self.sql[query.name].encode(), query.params)
+            except ROW_REFUSED as error:
+                remove_row(error)
+                raise
             return cursor.fetchall() if cursor.description else []
 
     def migrate(self) -> list[str]:
