@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,12 @@ from functools import lru_cache
 
 import httpx2
 
+from kairos.actions.dns_lookups import DnsLookups
 from kairos.actions.egress_policy import EgressPolicy
 from kairos.durations import Duration, duration
 from kairos.errors import EgressFailed, EgressRefused
 
-__all__ = ["EgressPolicy", "Response", "request"]
+__all__ = ["EgressPolicy", "Response", "request", "webhook_lookup"]
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
@@ -45,13 +45,9 @@ class _Call:
     body: bytes | None
 
 
-async def lookup(host: str, port: int) -> Sequence[str]:
-    """Return every address of a host as the system resolves it; unusual spellings of an address come out normalised."""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise EgressFailed(f"{host} could not be looked up: {error}.") from error
-    return [str(address[0]) for *_, address in found]
+lookup = DnsLookups(most=64)
+# Apart from those of jobs, whose hosts callers choose: they must not keep alarms from being delivered.
+webhook_lookup = DnsLookups(most=16)
 
 
 async def request(

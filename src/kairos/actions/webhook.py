@@ -35,7 +35,7 @@ def machine(store: Callable[[], AsyncStore], settings: Settings) -> Machine:
 
     async def deliver(ctx: Context[Any], webhook: int, event: dict[str, Any]) -> dict[str, Any]:
         # Imported on first use: most workers send nothing.
-        from kairos.actions.egress import EgressPolicy, request
+        from kairos.actions.egress import EgressPolicy, request, webhook_lookup
 
         found = await store().run(Query("read_webhook", (webhook,)))
         if not found or (found[0]["paused"] and event["type"] != "test"):
@@ -54,6 +54,7 @@ def machine(store: Callable[[], AsyncStore], settings: Settings) -> Machine:
             body=body,
             timeout=TIMEOUT,
             policy=EgressPolicy(allow=("*", *settings.webhook_allow), redirects=0, max_bytes=4096),
+            resolve=webhook_lookup,
         )
         if not 200 <= response.status < 300:
             raise StepError(f"The receiver answered {response.status}.")
