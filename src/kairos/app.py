@@ -258,7 +258,7 @@ class Kairos(_App, AsyncOperations):
         return with_webhooks(with_chains(self.registry), lambda: self.store, self.settings)
 
     def _queues(self) -> list[str]:
-        return sorted({machine.queue for machine in self.registry} | {"default"})
+        return self.registry.queues
 
     async def _execute(self, query: Query) -> Sequence[Row]:
         await self.open()

@@ -147,4 +147,6 @@ def missing_attribute(owner: Any, what: str, name: str, meant: str | None) -> At
     # Programs, not people, ask for names with an underscore, and often.
     public = [] if name.startswith("_") else [each for each in names if not each.startswith("_")]
     hint = f": write {meant}." if meant else f".{nearest(name, public)}"
-    return AttributeError(f"{what} has no {name!r}{hint}", name=name, obj=owner)
+    message = f"{what} has no {name!r}{hint}"
+    # With the object Python adds a suggestion of its own, after ours.
+    return AttributeError(message, name=name) if hint != "." else AttributeError(message, name=name, obj=owner)

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.terminal import Terminal
 
+from kairos.cli.app_loader import load_app
+from kairos.cli.database_option import DatabaseChoice
+
 APP = "from kairos import Kairos\n{name} = Kairos({arguments})\n@{name}.job\ndef {job}(): ...\n"
 
 
@@ -58,6 +61,18 @@ def test_a_folder_is_all_its_apps_together(kairos: Terminal, home: Path) -> None
     write(home / "load_many" / "load_d.py", job="b")
     said = kairos("machines", "load_many")
     assert (said.code, "is registered twice" in said.err) == (64, True)
+
+
+def test_the_actions_of_a_folder_keep_their_limits(
+    home: Path, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAIROS_DATABASE_URL", database)
+    limited = write(home / "load_limited" / "load_limited_a.py")
+    limited.write_text(limited.read_text().replace("@app.job", '@app.job(queue="mail", concurrency=3)'))
+    write(home / "load_limited" / "load_limited_b.py", name="other", job="more")
+    alone = load_app("load_limited/load_limited_a.py", DatabaseChoice())
+    together = load_app("load_limited", DatabaseChoice())
+    assert together.registry.limits == alone.registry.limits != {}
 
 
 def test_a_file_may_import_a_module_beside_it(kairos: Terminal, home: Path) -> None:

@@ -41,6 +41,7 @@ from django.tasks.signals import task_enqueued, task_finished, task_started  # n
 from django.utils import timezone  # noqa: E402
 
 from kairos import Kairos  # noqa: E402
+from kairos.integrations.django.tasks import app as tasks_app  # noqa: E402
 from kairos.integrations.django.tasks import register  # noqa: E402
 from kairos.testing import drain  # noqa: E402
 
@@ -168,6 +169,7 @@ for priority in (-5, 50, 0):
     add.using(priority=priority).enqueue(priority)
 work()
 assert ran == [50, 0, -5], ran
+assert tasks_app.registry.queues == ["default", "mail"]
 print("options: ok")
 
 # What is refused.

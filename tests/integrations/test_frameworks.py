@@ -141,3 +141,30 @@ def test_a_setting_of_django_that_nobody_reads_is_refused(name: str, hint: str, 
     )
     assert ended.returncode == 1
     assert f"Django's settings have {name}, which Kairos does not read there. {hint}" in ended.stderr
+
+
+def test_a_worker_of_tasks_serves_their_queues_unless_it_is_told_others(tmp_path: Path) -> None:
+    program = (
+        "import os, django; from django.conf import settings;"
+        "backend = 'kairos.integrations.django.tasks.KairosBackend';"
+        "tasks = {'default': {'BACKEND': backend, 'QUEUES': ['mail', 'films']}, 'more': {'BACKEND': backend}};"
+        "postgres = {'ENGINE': 'django.db.backends.postgresql', 'NAME': 'shop'};"
+        "settings.configure(INSTALLED_APPS=['kairos.integrations.django'], TASKS=tasks, DATABASES={'default': postgres});"
+        "django.setup();"
+        "from kairos.integrations.django.management.commands.kairos import prepare;"
+        "from kairos.integrations.django.task_queues import queues_of_tasks;"
+        "print(sorted(queues_of_tasks()), prepare(['worker', '--queues=mail']), os.environ['KAIROS_APP'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")}
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert ended.stdout.strip() == (
+        "['default', 'films', 'mail'] ['worker', '--queues=mail'] kairos.integrations.django.tasks:app"
+    ), ended.stderr

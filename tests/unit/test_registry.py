@@ -8,6 +8,7 @@ import pytest
 
 from kairos import Kairos
 from kairos.errors import BadDefinition, UnknownAction
+from kairos.machine.registry import Registry
 
 
 def versions(*numbers: int) -> Kairos:
@@ -43,3 +44,28 @@ def test_an_unknown_action_is_refused_with_the_known_ones_named() -> None:
     assert refused.value.field == "action"
     with pytest.raises(UnknownAction, match="Known: none"):
         Kairos().action("send")
+
+
+def test_the_machines_of_several_apps_keep_their_limits_hooks_and_queues() -> None:
+    one, two = Kairos(), Kairos()
+
+    @one.job(queue="mail", rate=(10, "1m"))
+    def send() -> None: ...
+
+    @two.job(queue="reports")
+    def report() -> None: ...
+
+    two.registry.extra_queues.add("films")
+    both = Registry()
+    for app in (one, two):
+        both.include(app.registry)
+    assert both.limits == one.registry.limits != {}
+    assert both.queues == ["default", "films", "mail", "reports"]
+
+    @two.job(queue="mail")
+    def other() -> None: ...
+
+    both = Registry()
+    both.include(one.registry)
+    with pytest.raises(BadDefinition, match="The limits of 'send' are those of its queue 'mail'"):
+        both.include(two.registry)

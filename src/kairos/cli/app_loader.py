@@ -16,7 +16,7 @@ import typer
 
 from kairos.app import Kairos, SyncKairos
 from kairos.cli.database_option import DatabaseChoice
-from kairos.config import BUILT_IN, Settings
+from kairos.config import Settings
 from kairos.errors import BadRequest, ConfigError, KairosError, NoDatabase
 from kairos.machine.registry import Registry
 
@@ -78,9 +78,7 @@ def load_app(name: str, database: DatabaseChoice) -> Loaded:
     if len(apps) > 1:
         registry = Registry()
         for app in apps:
-            for machine in app.registry:
-                if machine.name not in BUILT_IN or registry.find(machine.name, machine.version) is None:
-                    registry.add(machine, app.registry.options(machine), app.registry.hooks_of(machine))
+            registry.include(app.registry)
     settings = apps[0].settings
     if any(app.settings != settings for app in apps):
         raise BadApp(f"The apps in {name} name different databases: run them one by one.")

@@ -134,7 +134,7 @@ def _print_banner(loaded: Loaded, url: str, dashboard: str, key: str | None) -> 
     output.facts(
         [
             ("actions", ", ".join(sorted({machine.name for machine in machines})) or "none yet"),
-            ("queues", ", ".join(sorted({machine.queue for machine in machines} | {"default"}))),
+            ("queues", ", ".join(loaded.registry.queues)),
             ("database", shown_url(url)),
             ("dashboard", dashboard),
             ("key", key or "none needed here, until the first is made with `kairos keys add`"),

@@ -56,6 +56,8 @@ def configure(form: Format, level: Level = Level.INFO) -> None:
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *processors_of(form)],
         )
     )
+    if form is Format.TEXT:
+        handler.addFilter(_is_not_printed)
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(number)
@@ -64,6 +66,22 @@ def configure(form: Format, level: Level = Level.INFO) -> None:
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.stdlib.LoggerFactory(),
     )
+
+
+def _is_not_printed(record: logging.LogRecord) -> bool:
+    """Whether no handler of the app's own prints this line to the terminal, as Django's does while DEBUG is set."""
+    logger: logging.Logger | None = logging.getLogger(record.name)
+    while logger is not None and logger.parent is not None and logger.propagate:
+        if any(_prints(handler, record) for handler in logger.handlers):
+            return False
+        logger = logger.parent
+    return True
+
+
+def _prints(handler: logging.Handler, record: logging.LogRecord) -> bool:
+    if not isinstance(handler, logging.StreamHandler) or handler.stream not in (sys.stdout, sys.stderr):
+        return False
+    return record.levelno >= handler.level and bool(handler.filter(record))
 
 
 def log_successes() -> None:

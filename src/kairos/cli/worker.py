@@ -74,7 +74,7 @@ def worker(
     name = app or BUILTIN_APP
     loaded = load_app(name, database)
     log_output.configure(log_format, log_level)
-    used = {machine.queue for machine in loaded.registry} | {"default"}
+    used = loaded.registry.queues
     for queue in options.queues or ():
         if queue not in used:
             log.warning(f"no action of the app has the queue {queue!r}.{did_you_mean(queue, used)}")

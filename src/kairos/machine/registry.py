@@ -22,6 +22,7 @@ class Registry:
         self._options: dict[tuple[str, int], Options] = {}
         self._hooks: dict[tuple[str, int], Hooks] = {}
         self.limits: dict[str, Mapping[str, Any]] = {}  # by queue: the limits that its only action declares
+        self.extra_queues: set[str] = set()  # where jobs of these machines also go
         self.hooks = Hooks()  # of machines that are added without hooks of their own
 
     def add(self, machine: Machine, options: Options | None = None, hooks: Hooks | None = None) -> None:
@@ -40,6 +41,15 @@ class Registry:
         """Set the limits of an action. They are those of its queue, so no other action may use that queue."""
         self._refuse_shared_limits(machine, limited=True)
         self.limits[machine.queue] = limits
+
+    def include(self, other: Registry) -> None:
+        """Add what another registry has, so that one worker runs the machines of several apps."""
+        for machine in other:
+            if machine.name not in BUILT_IN or self.find(machine.name, machine.version) is None:
+                self.add(machine, other.options(machine), other.hooks_of(machine))
+            if machine.queue in other.limits:
+                self.limit(machine, other.limits[machine.queue])
+        self.extra_queues |= other.extra_queues
 
     def _refuse_shared_limits(self, machine: Machine, limited: bool) -> None:
         others = {each.name for each in self if each.queue == machine.queue} - {machine.name}
@@ -62,6 +72,11 @@ class Registry:
     def all_hooks(self) -> list[Hooks]:
         """The hooks of every app whose machines are here."""
         return list({id(hooks): hooks for hooks in (self.hooks, *self._hooks.values())}.values())
+
+    @property
+    def queues(self) -> list[str]:
+        """The queues that a worker of these machines serves if it is told none."""
+        return sorted({machine.queue for machine in self} | self.extra_queues | {"default"})
 
     def find(self, name: str, version: int) -> Machine | None:
         return self._machines.get((name, version))

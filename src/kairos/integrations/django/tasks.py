@@ -26,6 +26,7 @@ from django.utils.module_loading import import_string
 from kairos import Backoff, Context, Job, JobState, Kairos, SyncKairos
 from kairos.errors import KairosError, NotFound
 from kairos.integrations.django.database import check_settings, database_url
+from kairos.integrations.django.task_queues import queues_of_tasks
 from kairos.suggest import did_you_mean
 
 if not apps.ready:  # a worker process that was started by another one
@@ -47,7 +48,7 @@ _RUN = ("fail", "done", "stop", "yield", "reap", "release")
 
 
 def register(app: Kairos | SyncKairos) -> Any:
-    """Let an app run tasks too, beside jobs of its own; return the action."""
+    """Let an app run tasks too, beside jobs of its own, from all their queues; return the action."""
 
     def run_task(ctx: Context, backend: str, task: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
         close_old_connections()  # a database that was restarted meanwhile is met with a new connection
@@ -56,6 +57,7 @@ def register(app: Kairos | SyncKairos) -> Any:
         finally:
             close_old_connections()
 
+    app.registry.extra_queues |= queues_of_tasks()
     return app.job(name=ACTION)(run_task)
 
 

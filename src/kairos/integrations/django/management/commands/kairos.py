@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand
 
 from kairos.cli import run
 from kairos.integrations.django.database import database_url
+from kairos.integrations.django.task_queues import queues_of_tasks
 
 _TASKS = "kairos.integrations.django.tasks:app"
 
@@ -32,19 +33,11 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
 
 
 def prepare(arguments: list[str]) -> list[str]:
-    """Set the database and the app, unless the environment does; a worker of tasks serves all their queues."""
+    """Set the database and the app, unless the environment does."""
     os.environ.setdefault(
         "KAIROS_DATABASE_URL", database_url(getattr(settings, "KAIROS_DATABASE", "default"))
     )
     named = getattr(settings, "KAIROS_APP", None)
-    backends = [
-        backend
-        for backend in getattr(settings, "TASKS", {}).values()
-        if backend["BACKEND"].startswith("kairos.integrations.django")
-    ]
-    if named or backends:
+    if named or queues_of_tasks():
         os.environ.setdefault("KAIROS_APP", named or _TASKS)
-    if arguments[:1] == ["worker"] and not named and backends and "--queues" not in arguments:
-        queues = {queue for backend in backends for queue in backend.get("QUEUES", ["default"])}
-        return [*arguments, "--queues", ",".join(sorted(queues))]
     return arguments
