@@ -8,6 +8,9 @@ from typing import Any
 import asyncpg
 import psycopg
 import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.orm import Session, sessionmaker
 from tests.client.actions import in_state
 from tests.client.connections import KINDS, Own, settle
 
@@ -151,3 +154,28 @@ async def test_either_app_takes_either_kind(sync_app: SyncKairos, database: str)
 async def test_what_is_no_connection_is_refused(app: Kairos, wrong: Any) -> None:
     with pytest.raises(BadRequest, match=r"app\.on\(\) takes"):
         app.on(wrong)
+
+
+def test_what_gives_connections_is_no_connection(database: str) -> None:
+    engine = create_engine(database.replace("postgresql", "postgresql+psycopg"))
+    for given in (engine, create_async_engine(engine.url), sessionmaker(engine)):
+        name = type(given).__name__
+        with pytest.raises(BadRequest, match=rf"Django connection, not {name}: take a connection from it\.$"):
+            Kairos(database).on(given)
+
+
+async def test_a_connection_to_another_database_system_is_refused_before_it_runs_a_statement(
+    app: Kairos,
+) -> None:
+    other = "app.on() takes a connection to Postgres, and this one is to sqlite."
+    with Session(create_engine("sqlite://")) as session, pytest.raises(BadRequest) as refused:
+        app.on(session).enqueue(app.action("echo").call({}))
+    assert refused.value.message == other
+
+    class OfDjango:
+        vendor, settings_dict = "sqlite", {}
+        def cursor(self) -> None: ...
+
+    with pytest.raises(BadRequest) as refused:
+        app.on(OfDjango())
+    assert refused.value.message == other

@@ -32,14 +32,22 @@ def executor(connection: Any) -> tuple[Execute, bool]:
     if isinstance(connection, asyncpg.Connection | asyncpg.pool.PoolConnectionProxy):
         return _asyncpg(connection), True
     family = type(connection).__module__.partition(".")[0]
-    if family == "sqlalchemy" or hasattr(connection, "get_bind"):
+    if hasattr(connection, "get_bind") or (family == "sqlalchemy" and hasattr(connection, "exec_driver_sql")):
         is_async = hasattr(connection, "run_sync")
         return (_sqlalchemy_async if is_async else _sqlalchemy_sync)(connection), is_async
     if hasattr(connection, "settings_dict") and hasattr(connection, "cursor"):
+        _require_postgres(connection.vendor)
         return _django(connection), False
+    gives_them = any(hasattr(connection, name) for name in ("connect", "acquire", "getconn", "begin"))
+    hint = ": take a connection from it" if gives_them else ""
     raise BadRequest(
-        f"app.on() takes a psycopg, asyncpg, SQLAlchemy or Django connection, not {type(connection).__name__}."
+        f"app.on() takes a psycopg, asyncpg, SQLAlchemy or Django connection, not {type(connection).__name__}{hint}."
     )
+
+
+def _require_postgres(vendor: str) -> None:
+    if vendor != "postgresql":
+        raise BadRequest(f"app.on() takes a connection to Postgres, and this one is to {vendor}.")
 
 
 def _asyncpg(connection: Any) -> Execute:
@@ -90,6 +98,7 @@ def _sqlalchemy_async(session: Any) -> Execute:
 
 def _driver_sql(connection: Any, sql: str, params: tuple[Any, ...]) -> Sequence[Row]:
     """Run a statement through SQLAlchemy, which begins its transaction first."""
+    _require_postgres(connection.dialect.name)
     if connection.dialect.paramstyle == "numeric_dollar":
         result = connection.exec_driver_sql(sql, params)
     else:
