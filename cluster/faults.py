@@ -78,17 +78,15 @@ def worker_cut_off(system: System) -> Undo:
 def clocks_apart(system: System) -> Undo:
     """The clock of one worker is five minutes ahead of Postgres's, that of the other five minutes behind.
 
-    They are replaced by workers with such clocks: the pauses of single workers are those of their restart.
+    Workers with such clocks replace those that there are, as in a deployment.
     """
     for way, sign in (("front", 1), ("hosts", -1)):
-        system.stop_worker(way)
-        system.start_worker(way, ahead=sign * _MINUTES * 60)
+        system.replace_worker(way, ahead=sign * _MINUTES * 60)
     time.sleep(5)
 
     def undo() -> None:
         for way in system.workers:
-            system.stop_worker(way)
-            system.start_worker(way)
+            system.replace_worker(way)
 
     return undo
 

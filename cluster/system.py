@@ -125,11 +125,12 @@ class System:
         if wait:
             until(lambda: self.journal.events("ready", pid=pid), f"the worker of {way} does not start")
 
-    def stop_worker(self, way: str) -> None:
-        """Stop a worker, and wait until its host is empty."""
-        host = self.worker_hosts[way]
-        os.kill(self.workers[way][-1], signal.SIGTERM)
-        until(lambda: not host.living(), f"the worker of {way} does not stop")
+    def replace_worker(self, way: str, *, ahead: int = 0) -> None:
+        """Start another worker on the same host, and stop the old one once the other is ready."""
+        old = self.workers[way][-1]
+        self.start_worker(way, ahead=ahead)
+        os.kill(old, signal.SIGTERM)
+        until(lambda: old not in self.worker_hosts[way].living(), f"the worker of {way} does not stop")
 
     def wait_for_work(self, since: float | None = None) -> None:
         """Wait until every worker and every client has got something done after a moment (monotonic)."""
