@@ -12,6 +12,7 @@ import pytest
 from tests.every_row import every_row
 
 import kairos
+from kairos.fsm.lifecycle import TRANSITIONS, By, JobState, Verb
 from kairos.store.query import in_schema, statements
 
 SQL = statements("kairos")
@@ -91,6 +92,12 @@ def test_jobs_are_inserted_in_one_place_and_its_short_form() -> None:
         "fire_ticks",
         "trigger_schedule",
     }
+
+
+def test_every_verb_by_which_a_worker_ends_the_run_of_a_step_has_its_time_measured() -> None:
+    text = (FOLDER / "fragments" / "run_bucket.sql").read_text()
+    ends = {row.verb for row in TRANSITIONS if JobState.RUNNING in row.sources and row.by is By.WORKER}
+    assert set(re.findall(r"'(\w+)'", text)) == ends - {Verb.RELEASE}  # a job that is released did not run
 
 
 @pytest.mark.parametrize("path", sorted((FOLDER / "fragments").glob("*.sql")), ids=lambda path: path.stem)

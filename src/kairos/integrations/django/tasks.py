@@ -25,6 +25,7 @@ from django.utils.module_loading import import_string
 
 from kairos import Backoff, Context, Job, JobState, Kairos, SyncKairos
 from kairos.errors import KairosError, NotFound
+from kairos.fsm.lifecycle import TERMINAL, TRANSITIONS
 from kairos.integrations.django.database import check_settings, database_url
 from kairos.integrations.django.task_queues import queues_of_tasks
 from kairos.suggest import did_you_mean
@@ -37,14 +38,11 @@ ACTION = "django.task"
 _ALIAS: str = getattr(settings, "KAIROS_DATABASE", "default")
 _OPTIONS = ("retry", "ttl")
 _FAILED = "the task failed"
-_STATUS = {
+_STATUS = dict.fromkeys(TERMINAL, TaskResultStatus.FAILED) | {
     JobState.RUNNING: TaskResultStatus.RUNNING,
     JobState.SUCCESS: TaskResultStatus.SUCCESSFUL,
-    JobState.FAILED: TaskResultStatus.FAILED,
-    JobState.CANCELLED: TaskResultStatus.FAILED,
-    JobState.EXPIRED: TaskResultStatus.FAILED,
 }
-_RUN = ("fail", "done", "stop", "yield", "reap", "release")
+_ENDS_A_RUN = frozenset(row.verb for row in TRANSITIONS if JobState.RUNNING in row.sources)
 
 
 def register(app: Kairos | SyncKairos) -> Any:
@@ -147,7 +145,7 @@ def _run(ctx: Context, task: Any, args: list[Any], kwargs: dict[str, Any]) -> An
 
 def _result(job: Job, task: Any, history: Any, logs: Any) -> TaskResult:
     """Return a job as a Django `TaskResult`."""
-    runs = [row for row in history if row.verb in _RUN and row.started_at is not None]
+    runs = [row for row in history if row.verb in _ENDS_A_RUN and row.started_at is not None]
     workers = [row.worker for row in runs] + ([job.worker] if job.state is JobState.RUNNING else [])
     result = TaskResult(
         task=task,

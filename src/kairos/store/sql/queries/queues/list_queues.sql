@@ -123,8 +123,8 @@ waiting (queue) as (
   ) due
   group by due.queue
 )
-select named.name, q.paused_at, q.concurrency, q.rate_limit, q.rate_period,
-  coalesce(q.key_concurrency, 1::smallint) as key_concurrency, q.key_rate_limit, q.key_rate_period,
+select named.name,
+  {queue_settings},
   coalesce(n.scheduled, 0)::bigint as scheduled, coalesce(n.pending, 0)::bigint as pending,
   coalesce(n.running, 0)::bigint as running, coalesce(n.waiting, 0)::bigint as waiting,
   f.oldest_at, coalesce(n.at_least, '{}') as at_least

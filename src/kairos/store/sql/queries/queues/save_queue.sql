@@ -1,6 +1,7 @@
--- save_queue: saves settings of a queue; $2 lists the changed ones ('paused', 'concurrency', 'rate', 'key_concurrency',
--- 'key_rate'). rate_full_until is limited to what the new rate can reach, the time of rate_limit starts. That of a key is
--- stored without a queue, and is limited only if the key has no jobs waiting in another queue.
+-- save_queue: saves settings of a queue. $2 lists those that change: 'paused', whose value is $3, or limits, whose values
+-- are $4 and the following in the order of kairos.shapes.queue.Limits. rate_full_until is limited to what the new rate
+-- can reach, the time of rate_limit starts. That of a key is stored without a queue, and is limited only if the key has
+-- no jobs waiting in another queue.
 -- Index: gen_durable_key_line.
 with reduced as (
   update kairos.key_rates r set
@@ -30,4 +31,5 @@ on conflict (name) do update set
   key_concurrency = case when 'key_concurrency' = any ($2::text[]) then excluded.key_concurrency else q.key_concurrency end,
   key_rate_limit = case when 'key_rate' = any ($2::text[]) then excluded.key_rate_limit else q.key_rate_limit end,
   key_rate_period = case when 'key_rate' = any ($2::text[]) then excluded.key_rate_period else q.key_rate_period end
-returning q.name, q.paused_at, q.concurrency, q.rate_limit, q.rate_period, q.key_concurrency, q.key_rate_limit, q.key_rate_period
+returning q.name,
+  {queue_settings}

@@ -11,8 +11,7 @@ with folded as (
     case when h.due_at is not null and h.verb <> 'release'
       then date_bin('1 minute', h.started_at, 'epoch') end as start_minute,
     case when h.due_at is not null and h.verb <> 'release' then kairos.bucket(h.started_at - h.due_at) end as wait,
-    case when h.verb in ('next', 'replay', 'fail', 'await', 'done', 'stop', 'yield') and h.actor is null
-      then kairos.bucket(h.at - h.started_at) end as run,
+    {run_bucket} as run,
     count(*) as n
   from kairos.history h
   -- One index lookup for each row: with a join, the planner may read every job.

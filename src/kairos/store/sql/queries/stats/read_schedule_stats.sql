@@ -20,8 +20,7 @@ with jobs as materialized (
   select j.inserted_at as at, 'accepted' as what, null::int as wait, null::int as run from jobs j
   union all
   select h.at, case when h.verb = 'retry' then 'retried' when h.verb <> 'fail' then h.to_state end, null,
-    case when h.verb in ('next', 'replay', 'fail', 'await', 'done', 'stop', 'yield') and h.actor is null
-      then kairos.bucket(h.at - h.started_at) end
+    {run_bucket}
   from jobs j join kairos.history h on h.job_id = j.id
   union all
   select h.started_at, 'started', kairos.bucket(h.started_at - h.due_at), null
