@@ -13,12 +13,11 @@ from kairos.errors import BadRequest, NotFound
 from kairos.fsm.lifecycle import LIVE
 from kairos.machine.field_checks import check_name, check_range
 from kairos.shapes import read
-from kairos.shapes.queue import Limits, Queue
+from kairos.shapes.queue import LARGEST_LIMIT, LIMITS, Limits, Queue
 from kairos.shapes.worker import WorkerRow
 from kairos.store.query import Notify, Operation, Query
 from kairos.suggest import did_you_mean
 
-LIMITS = tuple(Limits.__annotations__)
 # In each state at most about this many jobs are counted over all queues, so that a backlog does not slow the list down.
 MOST_COUNTED = 100_000
 # In how many priorities the jobs are counted one priority after the other, in all queues together: about 0.5 s.
@@ -119,7 +118,7 @@ def _columns(name: str, limit: Any) -> tuple[object, ...]:
     if name.endswith("rate"):
         return _rate(limit, name)
     if limit is not None:
-        check_range(limit, name, 1, 32767)
+        check_range(limit, name, 1, LARGEST_LIMIT)
     return (limit,)
 
 

@@ -32,6 +32,10 @@ class Limits(TypedDict, total=False):
     key_rate: tuple[int, Duration] | None
 
 
+LIMITS = tuple(Limits.__annotations__)
+LARGEST_LIMIT = 32767  # of those that are no rate
+
+
 @shape("Queue", parts={"rate": Rate, "keyRate": Rate})
 @dataclass(frozen=True, slots=True)
 class Queue:

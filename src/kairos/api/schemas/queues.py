@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import Field, StrictInt
+from typing import Annotated, Any
+
+from pydantic import Field, StrictInt, create_model
 
 from kairos.api.schemas.base import Input, Length, examples, one, page
-from kairos.shapes.queue import Queue
+from kairos.shapes.queue import LARGEST_LIMIT, LIMITS, Queue
 
 QueueAnswer = one("QueueAnswer", queue=Queue)
 QueueList = page("QueueList", queues=Queue)
@@ -16,12 +18,13 @@ class RateWanted(Input):
     seconds: Length
 
 
-class QueueChanges(Input):
+_NUMBER = Annotated[StrictInt, Field(ge=1, le=LARGEST_LIMIT)]
+_CHANGES: dict[str, Any] = {
+    name: ((RateWanted if name.endswith("rate") else _NUMBER) | None, None) for name in LIMITS
+}
+
+
+class QueueChanges(create_model("QueueChanges", __base__=Input, **_CHANGES)):  # type: ignore[misc]
     """The limits to set, over all workers; a `null` removes a limit, and the others keep their values."""
 
     model_config = examples({"concurrency": 10, "rate": {"limit": 100, "seconds": 60}})
-
-    concurrency: StrictInt | None = Field(None, ge=1, le=32767)
-    rate: RateWanted | None = None
-    key_concurrency: StrictInt | None = Field(None, ge=1, le=32767)
-    key_rate: RateWanted | None = None
