@@ -10,7 +10,7 @@ import pytest
 
 from kairos import Kairos
 from kairos.api.settings import ServiceSettings, load_service
-from kairos.config import Settings, load
+from kairos.config import BUILT_IN, Settings, load
 from kairos.errors import ConfigError
 
 
@@ -134,3 +134,8 @@ def test_the_embedded_database_is_found_in_the_folders_above(
     (tmp_path / "src" / ".kairos" / "postgres").mkdir(parents=True)
     assert load({}).data == tmp_path / "src" / ".kairos"
     assert load({"data": "own"}).data == Path("own")
+
+
+def test_every_built_in_action_has_a_machine_of_its_own() -> None:
+    app = Kairos("postgresql://nowhere", actions=BUILT_IN)
+    assert set(BUILT_IN) <= {machine.name for machine in app.registry}
