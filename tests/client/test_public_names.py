@@ -12,6 +12,7 @@ from kairos import Kairos, SyncKairos
 from kairos.action import CallOptions
 from kairos.client import AsyncOnConnection, OperationMethods, SyncOnConnection
 from kairos.machine.call import ORIGIN, Options
+from kairos.machine.outcome import OUTCOMES
 
 NAMES = """
 Await Backoff Context Done IntentError InvalidTransition Job JobState Kairos KairosClient KairosError
@@ -30,6 +31,10 @@ def public(cls: type) -> set[str]:
 def test_the_public_names_of_kairos_are_these() -> None:
     assert set(kairos.__all__) == set(NAMES.split())
     assert all(getattr(kairos, name) is not None for name in kairos.__all__)
+
+
+def test_every_outcome_is_a_public_name() -> None:
+    assert {outcome.__name__ for outcome in OUTCOMES} <= set(kairos.__all__)
 
 
 def test_what_can_be_asked_is_this_at_least() -> None:

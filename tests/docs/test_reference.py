@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 import typer
+from pydantic.alias_generators import to_camel
 from tests.docs.pages import PAGES, ROOT, code, name, text
 
 import kairos
@@ -18,6 +20,10 @@ from kairos.cli import root
 from kairos.cli.worker_process import WorkerOptions
 from kairos.config import Settings
 from kairos.machine.call import Options
+from kairos.shapes.history import HistoryRow
+from kairos.shapes.job_filters import FILTERS
+from kairos.shapes.queue import LIMITS
+from kairos.shapes.shape import shapes
 from kairos.worker.worker_settings import WorkerSettings
 
 
@@ -76,6 +82,36 @@ def test_a_default_of_a_worker_is_the_same_in_python_on_the_command_line_and_in_
     assert next(each.default for each in worker.params if each.name == field) == default
     assert f"| `{field}` | `--{field}` | `{default}` |" in text("docs/reference/settings.md")
     assert f"| `{field}` | `{default}` |" in text("docs/operate/running-workers.md")
+
+
+def test_the_reference_lists_every_filter_of_jobs() -> None:
+    arguments = ", ".join([*(each.attribute for each in FILTERS), "before", "limit"])
+    assert f"`jobs({arguments})`" in text("docs/reference/python.md")
+    described = paragraph("docs/reference/http.md", "**Filters**")
+    assert {each.name for each in FILTERS} - set(re.findall(r"`(\w+)`", described)) == set()
+
+
+def test_the_reference_lists_every_column_of_history() -> None:
+    columns = paragraph("docs/reference/python.md", "| `history(id)` |")
+    assert {each.name for each in fields(HistoryRow)} - {"id"} <= set(re.findall(r"\w+", columns))
+    members = paragraph("docs/reference/http.md", "| `GET /api/jobs/{id}/history` |")
+    assert {each.name for each in shapes()[HistoryRow].members} - {"id"} <= set(re.findall(r"\w+", members))
+
+
+def test_the_reference_lists_every_limit_of_a_queue() -> None:
+    assert f"`limit({', '.join(['queue', *LIMITS])})`" in text("docs/reference/python.md")
+    members = paragraph("docs/reference/http.md", "| `PATCH /api/queues/{name}` |")
+    assert {to_camel(each) for each in LIMITS} <= set(re.findall(r"\w+", members))
+    flags = {f"--{each.replace('_', '-')}" for each in LIMITS}
+    assert flags <= dict(commands())["queues limit"]
+    assert flags <= options(paragraph("docs/reference/cli.md", "| `kairos queues limit` |"))
+    assert [each for each in LIMITS if f"| `{each}` |" not in text("docs/learn/keys-and-limits.md")] == []
+
+
+def paragraph(path: str, start: str) -> str:
+    """The row of a table that begins so, or else the whole paragraph."""
+    rest = text(path)[text(path).index(start) :]
+    return rest.partition("\n" if start.startswith("|") else "\n\n")[0]
 
 
 def test_what_the_page_on_failures_quotes_is_said_somewhere() -> None:

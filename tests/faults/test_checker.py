@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 from chaos.checker import RULES, broken, check
-from chaos.record import Record
+from chaos.record import TERMINAL, Record
+from chaos.rules.jobs import ALLOWED
+
+from kairos.fsm.lifecycle import TERMINAL_STATUSES, stored_pairs
+
+
+def test_the_copy_of_the_lifecycle_that_the_checker_has_is_the_lifecycle() -> None:
+    moves = {(old, new) for old, allowed in ALLOWED.items() for new in allowed if new != old}
+    assert moves == {(str(old), str(new)) for old, new in stored_pairs()}
+    assert set(TERMINAL) == TERMINAL_STATUSES
 
 
 def step(job: int, lease: int, n: int, at: float) -> list[dict[str, Any]]:

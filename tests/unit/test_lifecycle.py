@@ -18,6 +18,7 @@ from kairos.fsm.lifecycle import (
     stored_pairs,
 )
 from kairos.fsm.spec import Edge, Spec
+from kairos.fsm.state_styles import STATE_STYLES
 
 # The table as the design gives it, written once more on purpose: a change of either must be a decision.
 DESIGN = """
@@ -43,6 +44,10 @@ ROWS = [line.split() for line in DESIGN.split("\n") if line]
 AT_REST = {
     (source, target) for verb, sources, target, _ in ROWS for source in sources.split(",") if verb != "retry"
 }
+
+
+def test_every_state_has_a_look_in_the_dashboard_and_in_the_terminal() -> None:
+    assert set(STATE_STYLES) == set(JobState)
 
 
 def test_the_table_is_the_one_of_the_design() -> None:

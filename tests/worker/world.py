@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from kairos.fsm.lifecycle import TERMINAL
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
@@ -38,7 +40,7 @@ async def reaches(app: Kairos, job_id: int, *states: str) -> Job:
 
 
 async def ended(app: Kairos, job_id: int) -> Job:
-    return await reaches(app, job_id, "success", "failed", "cancelled", "expired")
+    return await reaches(app, job_id, *TERMINAL)
 
 
 async def verbs(app: Kairos, job_id: int) -> list[str]:
