@@ -149,4 +149,6 @@ def missing_attribute(owner: Any, what: str, name: str, meant: str | None) -> At
     hint = f": write {meant}." if meant else f".{nearest(name, public)}"
     message = f"{what} has no {name!r}{hint}"
     # With the object Python adds a suggestion of its own, after ours.
-    return AttributeError(message, name=name) if hint != "." else AttributeError(message, name=name, obj=owner)
+    return (
+        AttributeError(message, name=name) if hint != "." else AttributeError(message, name=name, obj=owner)
+    )

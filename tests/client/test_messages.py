@@ -339,7 +339,11 @@ async def test_an_argument_that_a_method_does_not_have_is_named(app: Kairos) -> 
 def test_a_traceback_suggests_once_what_was_meant_by_an_attribute(written: str, meant: str) -> None:
     program = f"from kairos import Kairos; Kairos('postgresql:///x').{written}"
     if written == "delay":
-        program = "from kairos import Kairos\napp = Kairos('postgresql:///x')\n@app.job\ndef f(): ...\nf.delay(7)"
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+        program = (
+            "from kairos import Kairos\napp = Kairos('postgresql:///x')\n@app.job\ndef f(): ...\nf.delay(7)"
+        )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+    )
     last = ended.stderr.strip().splitlines()[-1]
     assert meant in last and last.count("Did you mean") == (written == "schedul"), last

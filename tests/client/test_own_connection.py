@@ -174,6 +174,7 @@ async def test_a_connection_to_another_database_system_is_refused_before_it_runs
 
     class OfDjango:
         vendor, settings_dict = "sqlite", {}
+
         def cursor(self) -> None: ...
 
     with pytest.raises(BadRequest) as refused:

@@ -75,8 +75,8 @@ _TABLE = (
         "leases are overdue: their jobs' worker was lost, and the workers that run cannot reap them",
         "action",
         "{count} {jobs} of {subject} stay claimed by a lost worker; the first, since {since}, is {detail}",
-        'Read the workers\' log for "the reap of a job is refused": it names what Postgres refuses, such as a trigger or '
-        "a constraint of yours; else see which session has the job locked. It is tried again by itself.",
+        'Read the workers\' log for "the reap of a job is refused": it names what Postgres refuses, such as a trigger '
+        "or a constraint of yours; else see which session has the job locked. It is tried again by itself.",
         after=timedelta(minutes=3),
     ),
     Kind(

@@ -136,9 +136,7 @@ def cadenced(
     on_the_hour = draft.minutes == (0,) and draft.hours is None and DAY_SECONDS % draft.cadence == 0
     on_the_hour = on_the_hour and draft.cadence % 3600 == 0 and limits.start is None and draft.window is None
     if (draft.minutes is not None or draft.hours is not None) and not on_the_hour:
-        reader.refuse(
-            "Minutes past the hour go with every hour only.", draft.minutes_at, _in_a_window(draft)
-        )
+        reader.refuse("Minutes past the hour go with every hour only.", draft.minutes_at, _in_a_window(draft))
     if draft.seconds is not None:
         if draft.cadence != 60 or draft.window is not None:
             reader.refuse("Seconds go with every minute only.", draft.minutes_at)
