@@ -35,9 +35,8 @@ class Environment:
 
 def check(place: Environment, most_skew: timedelta) -> list[Problem]:
     """Return every problem, those that lose data first."""
-    return [problem for is_so, problem in _CHECKS if is_so(place)] + (
-        [_skewed(place.skew)] if abs(place.skew) >= most_skew else []
-    )
+    found = [Problem(code, message, remedy) for code, is_so, message, remedy in _CHECKS if is_so(place)]
+    return [*found, _skewed(place.skew)] if abs(place.skew) >= most_skew else found
 
 
 def _skewed(skew: timedelta) -> Problem:
@@ -48,99 +47,80 @@ def _skewed(skew: timedelta) -> Problem:
     )
 
 
-_CHECKS: tuple[tuple[Callable[[Environment], bool], Problem], ...] = (
+# The code of each problem, whether there is one, its message and its remedy.
+_CHECKS: tuple[tuple[str, Callable[[Environment], bool], str, str], ...] = (
     (
+        "FSYNC_OFF",
         lambda place: not place.server["fsync"],
-        Problem(
-            "FSYNC_OFF",
-            "Postgres runs with fsync off: a crash of its machine may lose or destroy everything.",
-            "Set fsync = on and restart Postgres.",
-        ),
+        "Postgres runs with fsync off: a crash of its machine may lose or destroy everything.",
+        "Set fsync = on and restart Postgres.",
     ),
     (
+        "FULL_PAGE_WRITES_OFF",
         lambda place: not place.server["full_page_writes"],
-        Problem(
-            "FULL_PAGE_WRITES_OFF",
-            "Postgres runs with full_page_writes off: a crash of its machine may leave torn pages.",
-            "Set full_page_writes = on.",
-        ),
+        "Postgres runs with full_page_writes off: a crash of its machine may leave torn pages.",
+        "Set full_page_writes = on.",
     ),
     (
+        "SYNCHRONOUS_COMMIT_OFF",
         lambda place: place.server["synchronous_commit"] == "off",
-        Problem(
-            "SYNCHRONOUS_COMMIT_OFF",
-            "synchronous_commit is off: a crash of Postgres may lose jobs that were enqueued on your own connections, "
-            "or through a pooler, a moment before.",
-            "Set synchronous_commit = on for the server, the database or the user that Kairos connects as.",
-        ),
+        "synchronous_commit is off: a crash of Postgres may lose jobs that were enqueued on your own connections, "
+        "or through a pooler, a moment before.",
+        "Set synchronous_commit = on for the server, the database or the user that Kairos connects as.",
     ),
     (
+        "STANDBY_ASYNCHRONOUS",
         lambda place: place.server["followed_asynchronously"],
-        Problem(
-            "STANDBY_ASYNCHRONOUS",
-            "A standby follows Postgres, and commits do not wait for it: a failover to it loses the last jobs.",
-            "Name it in synchronous_standby_names, and set KAIROS_REQUIRE_STANDBY=true; else expect that loss.",
-        ),
+        "A standby follows Postgres, and commits do not wait for it: a failover to it loses the last jobs.",
+        "Name it in synchronous_standby_names, and set KAIROS_REQUIRE_STANDBY=true; else expect that loss.",
     ),
     (
+        "CLOCK_REPLACED",
         lambda place: place.server["clock_replaced"],
-        Problem(
-            "CLOCK_REPLACED",
-            "The clock of this database was replaced by kairos.testing.Clock: delays, retries, leases and schedules "
-            "follow it, not the real time.",
-            "Put the real clock back with `await Clock(app).uninstall()`, unless this database is for tests.",
-        ),
+        "The clock of this database was replaced by kairos.testing.Clock: delays, retries, leases and schedules "
+        "follow it, not the real time.",
+        "Put the real clock back with `await Clock(app).uninstall()`, unless this database is for tests.",
     ),
     (
+        "POSTGRES_TOO_OLD",
         lambda place: place.server["version"] < OLDEST_POSTGRES,
-        Problem("POSTGRES_TOO_OLD", "Postgres is older than 15.", "Upgrade it to 15 or later."),
+        "Postgres is older than 15.",
+        "Upgrade it to 15 or later.",
     ),
     (
+        "AUTOVACUUM_OFF",
         lambda place: not (place.server["autovacuum"] and place.server["track_counts"]),
-        Problem(
-            "AUTOVACUUM_OFF",
-            "Autovacuum is off: dead rows pile up, and every pick walks over them.",
-            "Set autovacuum = on and track_counts = on.",
-        ),
+        "Autovacuum is off: dead rows pile up, and every pick walks over them.",
+        "Set autovacuum = on and track_counts = on.",
     ),
     (
+        "LISTEN_POOLED",
         lambda place: not place.hears and place.pooled,
-        Problem(
-            "LISTEN_POOLED",
-            "LISTEN hears nothing here: prepare is off, as behind a pooler, and there is no direct_url.",
-            "Set KAIROS_DIRECT_URL to Postgres itself; until then workers find jobs by polling.",
-        ),
+        "LISTEN hears nothing here: prepare is off, as behind a pooler, and there is no direct_url.",
+        "Set KAIROS_DIRECT_URL to Postgres itself; until then workers find jobs by polling.",
     ),
     (
+        "LISTEN_DEAF",
         lambda place: not place.hears and not place.pooled,
-        Problem(
-            "LISTEN_DEAF",
-            "LISTEN hears nothing here: a pooler in transaction mode, or a direct_url that leads elsewhere.",
-            "Behind a pooler set KAIROS_PREPARE=false and KAIROS_DIRECT_URL to Postgres itself.",
-        ),
+        "LISTEN hears nothing here: a pooler in transaction mode, or a direct_url that leads elsewhere.",
+        "Behind a pooler set KAIROS_PREPARE=false and KAIROS_DIRECT_URL to Postgres itself.",
     ),
     (
+        "NOTIFICATIONS_FULL",
         lambda place: place.server["notifications"] > MOST_NOTIFICATIONS,
-        Problem(
-            "NOTIFICATIONS_FULL",
-            "Postgres' queue of notifications fills up: a session that LISTENs stays inside a transaction.",
-            "Find it in pg_stat_activity and end it; once the queue is full, commits fail.",
-        ),
+        "Postgres' queue of notifications fills up: a session that LISTENs stays inside a transaction.",
+        "Find it in pg_stat_activity and end it; once the queue is full, commits fail.",
     ),
     (
+        "CONNECTIONS_SPENT",
         lambda place: place.server["connections"] >= place.server["max_connections"] * MOST_CONNECTIONS,
-        Problem(
-            "CONNECTIONS_SPENT",
-            "Nearly all of Postgres' connections are taken.",
-            "Raise max_connections, lower pool_size, or put a pooler in between.",
-        ),
+        "Nearly all of Postgres' connections are taken.",
+        "Raise max_connections, lower pool_size, or put a pooler in between.",
     ),
     (
+        "NO_TIME_ZONES",
         lambda place: not place.zones,
-        Problem(
-            "NO_TIME_ZONES",
-            "This machine has no usable database of time zones: schedules would fire at the wrong time.",
-            "Install the tzdata package.",
-        ),
+        "This machine has no usable database of time zones: schedules would fire at the wrong time.",
+        "Install the tzdata package.",
     ),
 )

@@ -10,11 +10,11 @@ from hashlib import sha256
 from secrets import token_hex, token_urlsafe
 
 from kairos.durations import Duration, duration
-from kairos.errors import BadRequest, NotFound
+from kairos.errors import BadRequest
 from kairos.machine.field_checks import check_instant, check_name, check_range
 from kairos.shapes import read
 from kairos.shapes.key import Key, Scope
-from kairos.store.query import Operation, Query, Row
+from kairos.store.query import Operation, Query, Row, required_row
 
 SCOPES = tuple(map(str, Scope))
 PREFIX = "kr"
@@ -61,10 +61,8 @@ def keys(*, before: str | None = None, limit: int = 100) -> Operation[list[Key]]
 def revoke_key(key_id: str) -> Operation[Key]:
     """Revoke a key, and end the sessions that were opened with it."""
     check_name(key_id, "id")
-    found = yield Query("revoke_access_key", (key_id,))
-    if not found:
-        raise NotFound(f"There is no key {key_id}.")
-    return read(Key, found[0])
+    row = yield from required_row(Query("revoke_access_key", (key_id,)), f"There is no key {key_id}.")
+    return read(Key, row)
 
 
 def any_key() -> Operation[bool]:

@@ -9,13 +9,13 @@ from typing import Any, Unpack
 
 from kairos.alarms.thresholds import LIVE_FOR
 from kairos.durations import Duration, duration
-from kairos.errors import BadRequest, NotFound
+from kairos.errors import BadRequest
 from kairos.fsm.lifecycle import LIVE
 from kairos.machine.field_checks import check_name, check_range
 from kairos.shapes import read
 from kairos.shapes.queue import LARGEST_LIMIT, LIMITS, Limits, Queue
 from kairos.shapes.worker import WorkerRow
-from kairos.store.query import Notify, Operation, Query
+from kairos.store.query import Notify, Operation, Query, Row, required_row
 from kairos.suggest import did_you_mean
 
 # In each state at most about this many jobs are counted over all queues, so that a backlog does not slow the list down.
@@ -38,12 +38,9 @@ def queues(*, after: str | None = None, limit: int | None = None) -> Operation[l
 def queue(name: str) -> Operation[Queue]:
     """Return one queue, if it has or had jobs, has settings or has a live worker."""
     check_name(name, "queue")
-    found = yield Query("list_queues", (name, MOST_COUNTED, None, None, LIVE_FOR, MOST_PRIORITIES))
-    if not found:
-        raise NotFound(
-            f"There is no queue {name!r}: it has no jobs and no settings, and no worker serves it."
-        )
-    return read(Queue, found[0])
+    missing = f"There is no queue {name!r}: it has no jobs and no settings, and no worker serves it."
+    query = Query("list_queues", (name, MOST_COUNTED, None, None, LIVE_FOR, MOST_PRIORITIES))
+    return read(Queue, (yield from required_row(query, missing)))
 
 
 def pause(queue: str) -> Operation[Queue]:
@@ -88,20 +85,20 @@ def workers(*, after: str | None = None, limit: int | None = None) -> Operation[
 
 def worker(name: str) -> Operation[WorkerRow]:
     """Return one worker."""
-    check_name(name, "worker")
-    found = yield Query("list_workers", (name, LIVE_FOR, None, None))
-    if not found:
-        raise NotFound(f"There is no worker {name!r}; it may have left.")
-    return read(WorkerRow, found[0])
+    return read(WorkerRow, (yield from _worker_row("list_workers", name, LIVE_FOR, None, None)))
 
 
 def drain(name: str) -> Operation[WorkerRow]:
     """Ask a worker to finish what it runs and leave."""
-    check_name(name, "worker")
-    if not (yield Query("drain_worker", (name,))):
-        raise NotFound(f"There is no worker {name!r}; it may have left.")
+    yield from _worker_row("drain_worker", name)
     yield Notify(drained=[name])
     return (yield from worker(name))
+
+
+def _worker_row(statement: str, name: str, *params: Any) -> Operation[Row]:
+    check_name(name, "worker")
+    missing = f"There is no worker {name!r}; it may have left."
+    return (yield from required_row(Query(statement, (name, *params)), missing))
 
 
 def _save_queue(

@@ -5,22 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from kairos.durations import Duration, duration
-from kairos.errors import BadRequest, NotFinished, NotFound
+from kairos.errors import BadRequest, NotFinished
 from kairos.fsm.lifecycle import JobState
 from kairos.machine.field_checks import checked_id
 from kairos.shapes import read
 from kairos.shapes.history import HistoryRow
 from kairos.shapes.job import Job, failure_of
 from kairos.shapes.signal import SignalRow
-from kairos.store.query import Operation, Pause, Query
+from kairos.store.query import Operation, Pause, Query, required_row
 
 
 def get(job_id: int) -> Operation[Job]:
     """Return one job as it is now."""
-    found = yield Query("read_jobs", ([job_number(job_id)],))
-    if not found:
-        raise NotFound(f"There is no job {job_id}.")
-    return read(Job, found[0])
+    row = yield from required_row(Query("read_jobs", ([job_number(job_id)],)), f"There is no job {job_id}.")
+    return read(Job, row)
 
 
 def history(job_id: int) -> Operation[list[HistoryRow]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kairos import json_codec
 from kairos.durations import duration
-from kairos.errors import BadRequest, Conflict, NotFound
+from kairos.errors import BadRequest, Conflict
 from kairos.machine.backoff import read_policy, write_policy
 from kairos.machine.call import Call, Options
 from kairos.machine.field_checks import check_instant, check_name, check_range
@@ -17,7 +17,7 @@ from kairos.schedule import IntentError, Plan, when
 from kairos.shapes.schedule import Schedule
 from kairos.store import schedules as rows
 from kairos.store.array_literals import texts
-from kairos.store.query import Operation, Query, Row
+from kairos.store.query import Operation, Query, Row, required_row
 from kairos.store.schedules import Calendars
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -182,11 +182,13 @@ def get(name: str, calendars: Calendars = NONE) -> Operation[Schedule]:
 
 def read_row(name: str) -> Operation[Row]:
     """Return the row of one schedule."""
+    return (yield from row_of("read_schedule", name))
+
+
+def row_of(statement: str, name: str, *params: Any) -> Operation[Row]:
+    """Run a statement for one schedule and return its row."""
     check_name(name, "name")
-    found = yield Query("read_schedule", (name,))
-    if not found:
-        raise NotFound(f"There is no schedule {name!r}.")
-    return found[0]
+    return (yield from required_row(Query(statement, (name, *params)), f"There is no schedule {name!r}."))
 
 
 def list_all(
@@ -211,17 +213,13 @@ def resume(name: str, *, calendars: Calendars = NONE) -> Operation[Schedule]:
 
 def remove(name: str) -> Operation[None]:
     """Delete a schedule; the jobs it made and the record of its ticks stay."""
-    check_name(name, "name")
-    if not (yield Query("delete_schedule", (name,))):
-        raise NotFound(f"There is no schedule {name!r}.")
+    yield from row_of("delete_schedule", name)
 
 
 def _pause(name: str, paused: bool, reason: str | None, calendars: Calendars) -> Operation[Schedule]:
-    check_name(name, "name")
     if reason is not None:
         _check_words(reason, "reason")
-    if not (yield Query("pause_schedule", (name, paused, reason))):
-        raise NotFound(f"There is no schedule {name!r}.")
+    yield from row_of("pause_schedule", name, paused, reason)
     return (yield from get(name, calendars))
 
 

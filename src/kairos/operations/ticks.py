@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from itertools import islice, takewhile
 
-from kairos.errors import BadRequest, NotFound
+from kairos.errors import BadRequest
 from kairos.machine.field_checks import check_instant, check_name, check_range
-from kairos.operations.schedules import NONE, read_row
+from kairos.operations.schedules import NONE, read_row, row_of
 from kairos.schedule import Plan
 from kairos.shapes import read
 from kairos.shapes.schedule import Schedule, Tick
@@ -43,12 +43,9 @@ def ticks(
 
 def trigger(name: str, *, actor: str | None = None, request_id: str | None = None) -> Operation[int]:
     """Enqueue a schedule's job now, outside its ticks; return the job's id."""
-    check_name(name, "name")
-    found = yield Query("trigger_schedule", (name, actor, request_id))
-    if not found:
-        raise NotFound(f"There is no schedule {name!r}.")
-    yield Notify(queues=[found[0]["queue"]])
-    return int(found[0]["id"])
+    row = yield from row_of("trigger_schedule", name, actor, request_id)
+    yield Notify(queues=[row["queue"]])
+    return int(row["id"])
 
 
 def backfill(

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from kairos import serializers, shapes
 from kairos.alarms.kinds import KINDS
-from kairos.errors import BadRequest, NotFound
+from kairos.errors import BadRequest
 from kairos.machine.call import Call, Options
 from kairos.machine.field_checks import OWN_QUEUE, check_name, checked_id
 from kairos.operations.enqueue_jobs import enqueue
@@ -19,7 +19,7 @@ from kairos.shapes import read
 from kairos.shapes.alarm import Alarm
 from kairos.shapes.job import Job
 from kairos.shapes.webhook import Webhook
-from kairos.store.query import Operation, Query
+from kairos.store.query import Operation, Query, Row, required_row
 
 # The machine that delivers, and the queue that every worker serves besides its own.
 ACTION = "kairos.webhook"
@@ -37,10 +37,7 @@ def webhooks(*, after: int | None = None, limit: int | None = None) -> Operation
 
 def webhook(webhook_id: int) -> Operation[Webhook]:
     """Return one webhook."""
-    found = yield Query("list_webhooks", (checked_id(webhook_id, "webhook"), None, None))
-    if not found:
-        raise NotFound(f"There is no webhook {webhook_id}.")
-    return read(Webhook, found[0])
+    return read(Webhook, (yield from _row("list_webhooks", webhook_id, None, None)))
 
 
 def add_webhook(
@@ -62,15 +59,13 @@ def change_webhook(
 ) -> Operation[Webhook]:
     """Change the given values of a webhook."""
     given = (None if url is None else _url(url), None, None if kinds is None else _kinds(kinds), paused, None)
-    if not (yield Query("save_webhook", (checked_id(webhook_id, "webhook"), *given))):
-        raise NotFound(f"There is no webhook {webhook_id}.")
+    yield from _row("save_webhook", webhook_id, *given)
     return (yield from webhook(webhook_id))
 
 
 def remove_webhook(webhook_id: int) -> Operation[None]:
     """Delete a webhook."""
-    if not (yield Query("delete_webhook", (checked_id(webhook_id, "webhook"),))):
-        raise NotFound(f"There is no webhook {webhook_id}.")
+    yield from _row("delete_webhook", webhook_id)
 
 
 def try_webhook(
@@ -100,6 +95,12 @@ def deliveries(events: Sequence[tuple[str, Alarm]]) -> Operation[list[Call]]:
             name = f"{row['id']}-{alarm.id}-{event}"
             calls.append(_call(row["id"], name, f"alarm.{event}", at, shapes.document(alarm)))
     return calls
+
+
+def _row(statement: str, webhook_id: int, *params: Any) -> Operation[Row]:
+    """Run a statement for one webhook and return its row."""
+    query = Query(statement, (checked_id(webhook_id, "webhook"), *params))
+    return (yield from required_row(query, f"There is no webhook {webhook_id}."))
 
 
 def _call(webhook_id: int, name: str, kind: str, at: datetime | None, alarm: Any) -> Call:

@@ -11,6 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from kairos.errors import NotFound
+
 Row: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 E = TypeVar("E")
@@ -84,6 +86,14 @@ class Outbox:
 # An operation is a generator: it yields what to do, is sent the rows of each statement, and returns its answer.
 # One source for the async app, the sync app and users' own connections; each of those is a small runner.
 Operation: TypeAlias = Generator[Query | Pause | Notify, Sequence[Row], T]
+
+
+def required_row(query: Query, missing: str) -> Operation[Row]:
+    """Run a statement and return its first row; raise `NotFound` with the message `missing` if it has none."""
+    rows = yield query
+    if not rows:
+        raise NotFound(missing)
+    return rows[0]
 
 
 async def drive(
