@@ -34,6 +34,7 @@ AfterName = Annotated[
     Annotated[str, AfterValidator(_is_a_name)] | None,
     Query(min_length=1, max_length=MAX_NAME, description="The `nextCursor` of the page before."),
 ]
+Before = Annotated[str | None, Query(max_length=100, description="The `nextCursor` of the page before.")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from kairos import operations, shapes
@@ -21,7 +19,7 @@ async def list_alarms(
     request: Request,
     all: bool = False,  # noqa: A002 (its name in the URL)
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    limit: cursors.Limit = 100,
 ) -> Response:
     """List the open alarms, newest first; with `all=true` also those that were cleared in the last 30 days.
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from kairos.api import cursors
 from kairos.api.responses import kairos_of, page_answer
 from kairos.api.schemas import audit as schemas
 from kairos.machine.field_checks import LARGEST_ID
@@ -24,7 +25,7 @@ async def list_audit(
     verb: Name = None,
     target: Name = None,
     cursor: Annotated[int | None, Query(ge=1, le=LARGEST_ID)] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    limit: cursors.Limit = 50,
 ) -> Response:
     """List the requests for changes, newest first, refused ones too; one without a status has an unknown end."""
     found = await kairos_of(request).run(

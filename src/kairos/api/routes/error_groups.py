@@ -23,7 +23,7 @@ async def list_errors(
     action: Name | None = None,
     queue: Name | None = None,
     since: Annotated[Instant | None, Query(description="Only failures at this instant or later.")] = None,
-    cursor: Annotated[str | None, Query(max_length=100)] = None,
+    cursor: cursors.Before = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Response:
     """Failed jobs in groups: by action, exception and the last frame of the user's own code; the newest job's first.

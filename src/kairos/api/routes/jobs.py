@@ -66,8 +66,8 @@ async def enqueue_jobs(request: Request, wanted: schemas.BatchWanted, key: Key =
 async def list_jobs(
     request: Request,
     filters: schemas.FilterQuery,
-    cursor: Annotated[str | None, Query(max_length=100)] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    cursor: cursors.Before = None,
+    limit: cursors.Limit = 50,
 ) -> Response:
     """List jobs, newest first.
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from kairos import shapes
+from kairos.api import cursors
 from kairos.api.responses import answer, caller_of, kairos_of, page_answer
 from kairos.api.schemas import keys as schemas
 from kairos.operations import keys as operations
@@ -19,7 +20,7 @@ router = APIRouter(tags=["keys"])
 async def list_keys(
     request: Request,
     cursor: Annotated[str | None, Query(pattern="^[0-9a-f]{1,64}$")] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    limit: cursors.Limit = 100,
 ) -> Response:
     """List all keys, newest first; revoked ones stay in the list."""
     found = await kairos_of(request).run(operations.keys(before=cursor, limit=limit))

@@ -43,7 +43,7 @@ _MAY_BE_NULL = frozenset({"start", "end", "count", "key", "ttl"})
 async def list_schedules(
     request: Request,
     cursor: Annotated[str | None, Query(max_length=255)] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    limit: cursors.Limit = 100,
 ) -> Response:
     """Every schedule, by name."""
     kairos = kairos_of(request)
@@ -140,8 +140,8 @@ async def backfill_schedule(request: Request, name: str, body: schemas.BackfillW
 async def list_ticks(
     request: Request,
     name: str,
-    cursor: Annotated[str | None, Query(max_length=100)] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    cursor: cursors.Before = None,
+    limit: cursors.Limit = 100,
 ) -> Response:
     """List the decided ticks of a schedule, newest first, also after the schedule was deleted."""
     kairos = kairos_of(request)
