@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from opentelemetry.trace import Span, SpanKind
@@ -34,18 +35,17 @@ class Instrumentation:
         parent = Headers(scope=scope).get("traceparent")
         tracer = telemetry.tracer()
         request = _Request(scope, send, self._metrics)
+        traced: AbstractContextManager[Span | None] = nullcontext()
+        if tracer is not None:
+            attributes = {"http.request.method": request.method}
+            traced = telemetry.span(tracer, request.method, SpanKind.SERVER, parent, attributes)
+        elif parent is not None:
+            traced = telemetry.in_trace(parent)  # the jobs of this request belong to its trace
         try:
-            if tracer is not None:
-                with telemetry.span(
-                    tracer, request.method, SpanKind.SERVER, parent, {"http.request.method": request.method}
-                ) as span:
-                    await self._app(scope, receive, request)
-                    request.describe(span)
-            elif parent is not None:
-                with telemetry.in_trace(parent):  # the jobs of this request belong to its trace
-                    await self._app(scope, receive, request)
-            else:
+            with traced as span:
                 await self._app(scope, receive, request)
+                if span is not None:
+                    request.describe(span)
         finally:
             request.finish()
 

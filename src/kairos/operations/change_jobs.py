@@ -136,9 +136,7 @@ def arguments(request: JobRequest, details: Mapping[str, Any]) -> tuple[Any, ...
     if unknown := given.keys() - {*request.fields, *request.context} - _ORIGIN:
         raise BadRequest(f"{request.name} takes no {min(unknown)}.", field=min(unknown))
     if "until" in request.fields and ("delay" in given) == ("until" in given):
-        raise BadRequest(
-            f"{request.name} takes a delay or a time until when: give one of them.", field="delay"
-        )
+        raise BadRequest(f"{request.name} takes either delay or until: give one of them.", field="delay")
     checked = {name: _CHECKS[name](given[name], name) for name in request.fields if name in given}
     return tuple((given | checked).get(name) for name in (*request.fields, *request.context))
 

@@ -297,7 +297,9 @@ class Executor:
         A suspect that kills its worker then takes no other job with it, and is not blamed for what another job did.
         """
         if not self.quarantine.admit(claim):
-            return release(claim, "lost again and again, it waits to run alone", _SUSPECT_PAUSE)
+            return release(
+                claim, "its workers were lost repeatedly, so it waits to run alone", _SUSPECT_PAUSE
+            )
         self._loading[claim.id] = claim
         begins = False
         try:
@@ -306,7 +308,7 @@ class Executor:
             )
         except PASSING as error:
             return release(
-                claim, f"it could not be noted that it runs alone: {error_text(error)}", LOST_PAUSE
+                claim, f"it could not be recorded that it runs alone: {error_text(error)}", LOST_PAUSE
             )
         finally:
             if self._loading.get(claim.id) is claim:

@@ -50,4 +50,4 @@ async def isolate_first_job(
         raise
     except REFUSED as error:
         return set_aside(claim, "its row cannot be read", error)
-    return release(claim, "a pick failed at or beside it", _PAUSE)
+    return release(claim, "a pick that included it failed", _PAUSE)
