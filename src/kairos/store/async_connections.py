@@ -60,8 +60,8 @@ class AsyncConnections:
         self._spare_used = False
         self._waiting = 0
         # Behind a pooler a session cannot be reset and used by another step.
-        self.of_steps = StepConnections(self._connect_for_step, reuse=settings.prepare)
-        self.of_sync_steps = SyncStepConnections(SyncStore(url, settings))
+        self.step_connections = StepConnections(self._connect_for_step, reuse=settings.prepare)
+        self.sync_step_connections = SyncStepConnections(SyncStore(url, settings))
 
     @property
     def open_connections(self) -> int:
@@ -101,8 +101,8 @@ class AsyncConnections:
     async def close(self) -> None:
         """Close every connection; drop those whose server does not answer."""
         unsynced, self._unsynced = self._unsynced, None
-        self.of_steps.close()
-        self.of_sync_steps.close()
+        self.step_connections.close()
+        self.sync_step_connections.close()
         await self._release_spare()
         pool, self._pool = self._pool, None
         for each in (unsynced, pool):
@@ -116,8 +116,8 @@ class AsyncConnections:
 
     def terminate(self) -> None:
         """Drop every connection at once."""
-        self.of_steps.close()
-        self.of_sync_steps.close()
+        self.step_connections.close()
+        self.sync_step_connections.close()
         unsynced, self._unsynced = self._unsynced, None
         pool, self._pool = self._pool, None
         for each in (unsynced, pool):
@@ -230,8 +230,8 @@ class AsyncConnections:
 
     async def _expire(self) -> None:
         """Make the pools replace every open connection."""
-        await self.of_steps.expire()
-        self.of_sync_steps.close()
+        await self.step_connections.expire()
+        self.sync_step_connections.close()
         if self._pool is not None:
             await self._pool.expire_connections()
             await self._release_spare()
@@ -272,16 +272,16 @@ class AsyncConnections:
         return await self._connect(url or self.url, stated, command_timeout)
 
     async def take_for_step(self) -> asyncpg.Connection:
-        """Return a connection for `ctx.transaction()`; it is given back to `of_steps`."""
+        """Return a connection for `ctx.transaction()`; it is given back to `step_connections`."""
         try:
-            connection = await self.of_steps.take()
+            connection = await self.step_connections.take()
         except UNREACHABLE as error:
             raise unreachable(error) from error
         if self.settings.require_standby and time.monotonic() - self._inspected > server_checks.TRUSTED:
             try:
                 await self._inspect(connection)
             except BaseException:
-                await self.of_steps.discard(connection)
+                await self.step_connections.discard(connection)
                 raise
         return connection
 

@@ -101,12 +101,12 @@ class AsyncStore:
     @property
     def step_connections(self) -> StepConnections:
         """The pool that `take_step_connection` takes from, and that takes the connection back."""
-        return self.connections.of_steps
+        return self.connections.step_connections
 
     @property
     def sync_step_connections(self) -> SyncStepConnections:
         """The connections of `ctx.transaction()` in `def` steps."""
-        return self.connections.of_sync_steps
+        return self.connections.sync_step_connections
 
     def connection(self) -> AbstractAsyncContextManager[asyncpg.Connection]:
         """Acquire a connection of the pool."""

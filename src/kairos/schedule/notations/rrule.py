@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, get_args
 
 from kairos.schedule.errors import IntentError
-from kairos.schedule.notations.rrule_calendar import excluded_days, to_recurrence, whole_day_end
+from kairos.schedule.notations.rrule_calendar import LONG_AGO, excluded_days, to_recurrence, whole_day_end
 from kairos.schedule.notations.rrule_days import NotExpressible
 from kairos.schedule.notations.rrule_lines import WEEKDAYS, RuleText, read_rule, read_stamp
 from kairos.schedule.plan.evaluate import ticks
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 MAX_COUNT = 10_000
 LAST_COUNTED_YEAR = 2_999
-LONG_AGO = instant_of(-62_000_000_000)
 BY_PARTS = ("BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY", "BYHOUR", "BYMINUTE", "BYSECOND")
 
 

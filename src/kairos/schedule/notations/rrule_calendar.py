@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kairos.schedule.notations.rrule_days import NotExpressible, days_of
 from kairos.schedule.plan import intervals
-from kairos.schedule.plan.evaluate import clock_times, ticks
+from kairos.schedule.plan.evaluate import EARLIEST, clock_times, ticks
 from kairos.schedule.plan.normal_form import any_of, day_rule
 from kairos.schedule.plan.recurrence import (
     DAY_SECONDS,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 UNITS: dict[str, Unit] = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
-LONG_AGO = instant_of(-62_000_000_000)
+LONG_AGO = instant_of(EARLIEST)
 
 
 def to_recurrence(rule: RRule, zone: str, now: int, *, started: bool) -> Recurrence:
