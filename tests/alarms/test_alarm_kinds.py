@@ -10,7 +10,7 @@ from tests.alarms.checking import MINUTE, Watched
 from tests.boundaries.frozen_time import SECOND, US, around
 from tests.engine_statements import done, park, replay, stop
 
-from kairos.alarms import KINDS
+from kairos.alarms.kinds import KINDS
 from kairos.alarms.thresholds import Thresholds
 from kairos.errors import ConfigError
 from kairos.fsm.lifecycle import Verb

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.every_row import every_row
 
-from kairos.alarms import KINDS, Found, decide
-from kairos.alarms.decide import Open
-from kairos.alarms.kinds import QUIET_AFTER
+from kairos.alarms.decide import Found, Open, decide
+from kairos.alarms.kinds import KINDS, QUIET_AFTER
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 US = timedelta(microseconds=1)

@@ -12,7 +12,7 @@ from tests.engine_statements import Rig, stop
 from tests.worker.world import ended, until
 
 from kairos import Kairos
-from kairos.alarms import KINDS
+from kairos.alarms.kinds import KINDS
 from kairos.api import alarm_refresh
 from kairos.api.schemas import alarms as schemas
 from kairos.api.schemas import webhooks as webhook_schemas

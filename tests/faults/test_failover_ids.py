@@ -14,7 +14,7 @@ from tests.data_directories import temporary_directory
 from tests.worker.world import fetch
 
 from kairos import Kairos, SyncKairos
-from kairos.alarms import Thresholds
+from kairos.alarms.thresholds import Thresholds
 from kairos.embedded import Server
 from kairos.testing.plugin import SETTINGS
 from kairos.worker.alarm_loop import run_checks

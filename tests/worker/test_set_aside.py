@@ -11,7 +11,7 @@ from tests.engine_statements import Hand, Rig
 from tests.worker.world import ended, fetch, until, verbs
 
 from kairos import Kairos
-from kairos.alarms import Thresholds
+from kairos.alarms.thresholds import Thresholds
 from kairos.worker.alarm_loop import run_checks
 from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.keeper import Keeper
