@@ -69,7 +69,7 @@ def run(
     options = Options(queue=queue, ttl=None if ttl is None else parse.length(ttl))
     if len(ticks) == 1:
         once = Options(queue=queue, ttl=options.ttl, run_at=ticks[0])
-        _answer_job(kairos, kairos.enqueue(call(arguments, once)), plan.sentence, warning, as_json)
+        _answer_job(kairos.enqueue(call(arguments, once)), plan.sentence, warning, as_json)
         return
     schedule = _save(
         kairos, name, intent, call(arguments, options), tz=tz, overlap=overlap, catch_up=catch_up
@@ -130,7 +130,7 @@ def _variables(pairs: list[str]) -> dict[str, str]:
     return found
 
 
-def _answer_job(kairos: SyncKairos, job: Job, sentence: str, warning: str | None, as_json: bool) -> None:
+def _answer_job(job: Job, sentence: str, warning: str | None, as_json: bool) -> None:
     if as_json:
         output.document({"job": serializers.job(job, command_registry()), "warning": warning})
         return

@@ -7,7 +7,7 @@ from kairos.operations.change_jobs import cancel, delete, move, retry, run_now, 
 from kairos.operations.edit_job import edit
 from kairos.operations.enqueue_jobs import enqueue, enqueue_many, insert, instant, timed
 from kairos.operations.error_groups import error_groups
-from kairos.operations.find_jobs import counts, list_jobs, page
+from kairos.operations.find_jobs import counts, list_jobs
 from kairos.operations.logs import logs
 from kairos.operations.machines import machine, machines, register
 from kairos.operations.named_calls import NamedCall, calls
@@ -49,7 +49,6 @@ __all__ = [
     "machines",
     "move",
     "outcomes",
-    "page",
     "pause",
     "queue",
     "queues",

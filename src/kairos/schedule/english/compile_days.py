@@ -59,7 +59,7 @@ def _days(reader: TokenReader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple
         reader.refuse("Are these months meant for all the days, or only for the last?", draft.picks[-1].first)
     rules: list[DayRule] = []
     for pick in draft.picks:
-        rules.extend(_rules(reader, draft, pick, unit, shared, number))
+        rules.extend(_rules(reader, draft, pick, unit, shared))
     _check_period(reader, draft, unit, number)
     if not rules and draft.months:
         if draft.cadence is None and unit not in ("", "day"):
@@ -74,7 +74,7 @@ def _days(reader: TokenReader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple
 
 
 def _rules(
-    reader: TokenReader, draft: Draft, pick: DayChoice, unit: str, shared: Scope | None, number: int
+    reader: TokenReader, draft: Draft, pick: DayChoice, unit: str, shared: Scope | None
 ) -> list[DayRule]:
     if pick.date is not None:
         reader.refuse("A date with its year comes only once.", pick)

@@ -55,7 +55,7 @@ def compile_once(reader: TokenReader, draft: Draft) -> list[Once]:
     if not draft.picks:
         return [_next_time(reader, draft, times)]
     pick = draft.picks[0]
-    _refuse_cron_description(reader, draft, pick)
+    _refuse_cron_description(reader, pick)
     if len(times) > 1 and pick.date is None:
         reader.refuse("Once each, or every week or year? Say “every”, or give the date.", pick.first)
     day = _day(reader, draft, pick, times[0])
@@ -63,7 +63,7 @@ def compile_once(reader: TokenReader, draft: Draft) -> list[Once]:
     return [_placed(reader, day, time, draft.time_at) for time in times]
 
 
-def _refuse_cron_description(reader: TokenReader, draft: Draft, pick: DayChoice) -> None:
+def _refuse_cron_description(reader: TokenReader, pick: DayChoice) -> None:
     """Refuse “At 09:30 on Monday”: a generated description of a weekly cron expression looks the same."""
     clock = reader.kind("clock", ahead=1 - reader.index) and not reader.kind(
         "meridiem", ahead=2 - reader.index

@@ -100,7 +100,7 @@ def read_ordinals(reader: TokenReader, ranged: bool = False) -> DayChoice | None
         if not numbers:
             reader.index = before
             break
-        noun, weekday = _noun(reader, plural=len(numbers) > 1)
+        noun, weekday = _noun(reader)
         items.extend(Ordinal(n, noun, weekday) for n in numbers)
         scope = read_scope(reader)
     if not items:
@@ -109,7 +109,7 @@ def read_ordinals(reader: TokenReader, ranged: bool = False) -> DayChoice | None
     return DayChoice(mark, reader.index - 1, ordinals=tuple(items), scope=scope)
 
 
-def _noun(reader: TokenReader, plural: bool) -> tuple[Noun, int]:
+def _noun(reader: TokenReader) -> tuple[Noun, int]:
     if reader.accept("day", "days"):
         return "day", 0
     found = weekdays_of(reader)
