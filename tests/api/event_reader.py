@@ -15,7 +15,7 @@ from kairos import Kairos, operations
 from kairos.worker.claim import Claim
 from kairos.worker.log_writer import LogWriter
 
-TIMEOUT = 60.0
+TIMEOUT = 120.0
 
 
 class Event(NamedTuple):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pytest
 
 KAIROS = Path(sys.executable).parent / "kairos"
-TIMEOUT = 60.0
+TIMEOUT = 120.0
 
 # Small enough to read, with one machine of every kind that the commands tell apart.
 SHOP = """

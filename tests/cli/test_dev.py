@@ -124,7 +124,7 @@ def test_a_second_signal_ends_it_at_once_and_leaves_no_server_behind(
     (home / "dev_twice.py").write_text(SHOP)
     process = start("dev", "dev_twice.py", reload)
     process.says("worker started")
-    job = there("enqueue", "dev_twice.py", "nap", "seconds=60", "--json").json["job"]["id"]
+    job = there("enqueue", "dev_twice.py", "nap", "seconds=3600", "--json").json["job"]["id"]
     until(lambda: there("jobs", "show", job, "--json").json["job"]["state"] == "running", "the job's start")
     process.signal(signal.SIGTERM)
     process.says("stopping: running steps may finish")

@@ -58,7 +58,7 @@ def test_a_step_that_outlasts_the_grace_is_given_back_unharmed(
     worker: Start, running: Callable[..., Job], client: SyncKairos
 ) -> None:
     process = worker("--grace", "200ms")
-    jobs = [running("nap", "seconds=60"), running("hold", "seconds=60")]  # a coroutine, and a thread
+    jobs = [running("nap", "seconds=3600"), running("hold", "seconds=3600")]  # a coroutine, and a thread
     process.signal(signal.SIGTERM)
     assert process.end() == 0
     for job in jobs:

@@ -1,7 +1,13 @@
-"""One `kairos dev` for a process, one browser for a module, and pages that note whatever should not happen."""
+"""One `kairos dev` and one browser for a process, and pages that note whatever should not happen."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -12,7 +18,7 @@ from tests.data_directories import temporary_directory
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
-TIMEOUT = 60_000  # milliseconds: generous, for a machine that does other things too
+TIMEOUT = 120_000  # milliseconds: generous, for a machine that does other things too
 
 # What a page may not do unnoticed: break the security policy, throw, or talk to another host.
 _WATCH = """
@@ -38,11 +44,28 @@ def site(chromium: str) -> Iterator[Site]:
     site.close()
 
 
+@pytest.fixture(scope="session")
+def browser_server(chromium: str) -> Iterator[str]:
+    """The address of one browser for all modules of a process: each start of a browser takes seconds."""
+    options = temporary_directory("kairos-browser-") / "options.json"
+    options.write_text(json.dumps({"executablePath": chromium, "args": ["--no-sandbox"]}))
+    command = ["playwright", "launch-server", "--browser", "chromium", "--config", str(options)]
+    server = subprocess.Popen(
+        [sys.executable, "-m", *command], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert server.stdout is not None
+    yield server.stdout.readline().strip()
+    os.killpg(server.pid, signal.SIGTERM)
+    server.wait()
+    server.stdout.close()
+    shutil.rmtree(options.parent)
+
+
 @pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    """Closed with its module: while it is open this process has a running event loop, and no async test can run."""
+def browser(browser_server: str) -> Iterator[Any]:
+    """Left with its module: while it is used this process has a running event loop, and no async test can run."""
     with playwright.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = play.chromium.connect(browser_server)
         yield browser
         browser.close()
 
@@ -113,6 +136,7 @@ def look(open_page: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
 def close(page: Any) -> list[str]:
     """Closes a page; answers what it did that it should not have."""
     found = [*page.wrong, *(f"policy: {each}" for each in page.evaluate("window.violations ?? []"))]
+    page.unroute_all(behavior="ignoreErrors")  # a request that a test answers itself may be under way
     page.close()
     return found
 

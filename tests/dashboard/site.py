@@ -20,7 +20,7 @@ from typing import Any
 
 KAIROS = Path(sys.executable).parent / "kairos"
 APP = Path(__file__).with_name("shop.py")
-TIMEOUT = 60.0
+TIMEOUT = 120.0
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kairos import Job, Kairos
 
-TIMEOUT = 60.0
+TIMEOUT = 120.0
 
 
 async def until(fact: Callable[[], Awaitable[Any] | Any], what: str = "the fact") -> Any:
