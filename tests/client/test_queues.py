@@ -196,7 +196,7 @@ async def test_the_workers_that_are_there_are_listed(app: Kairos) -> None:
     assert await app.workers() == []
     async with app.worker(queues=["mail", "a"], concurrency=7, name="w", poll=0.1):
         job = await app.action("send").enqueue(1)
-        await app.result(job.id, timeout=20)
+        await app.result(job.id, timeout=60)
         (worker,) = await app.workers()
         assert (worker.id[:2], worker.concurrency, sorted(worker.queues)) == (
             "w-",
@@ -228,7 +228,7 @@ async def test_a_worker_that_is_started_again_is_not_drained_because_its_predece
         )
     async with app.worker(name="mailer", poll=0.1) as second:
         job = await app.action("send").enqueue(1)
-        await app.result(job.id, timeout=20)
+        await app.result(job.id, timeout=60)
         assert {worker.id: worker.drain_at is not None for worker in await app.workers()} == {
             first.name: True,
             "mailer": True,

@@ -16,7 +16,7 @@ async def test_the_output_is_what_the_job_returned(app: Kairos) -> None:
     values: list[Any] = [None, 0, "", False, [], {}, "text", {"a": [1, 2.5, None]}]
     jobs = await app.enqueue_many(app.action("echo").call(value) for value in values)
     async with app.worker(poll=0.1):
-        assert [await app.result(job.id, timeout=20) for job in jobs] == values
+        assert [await app.result(job.id, timeout=60) for job in jobs] == values
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ async def test_without_a_limit_it_waits_until_the_end_comes(app: Kairos) -> None
         assert not (await asyncio.wait([waiting], timeout=0.02))[0]
     await app.cancel(job.id, reason="enough")
     with pytest.raises(JobFailed, match="enough"):
-        await asyncio.wait_for(waiting, 20)
+        await asyncio.wait_for(waiting, 60)
 
 
 async def test_what_is_no_job_has_no_result(app: Kairos) -> None:

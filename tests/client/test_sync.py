@@ -24,7 +24,7 @@ def test_a_job_s_whole_life(sync_app: SyncKairos, database: str) -> None:
         sync_app.result(job.id, timeout=0.02)
     assert sync_app.run_now(job.id).state == "pending"
     assert drain_of(database) == 1
-    assert sync_app.result(job.id, timeout=5) == {"a": [1]}
+    assert sync_app.result(job.id, timeout=60) == {"a": [1]}
     assert sync_app.get(job.id).state == "success"
     assert [row.verb for row in sync_app.history(job.id)] == ["run_now", "done"]
     assert [each.name for each in sync_app.signals(job.id)] == ["note"]

@@ -67,7 +67,7 @@ class User:
         return errors
 
 
-def until(fact: Callable[[], object], seconds: float = 30.0) -> None:
+def until(fact: Callable[[], object], seconds: float = 120.0) -> None:
     """Wait for something to become true; fail if it does not."""
     deadline = time.monotonic() + seconds
     while not fact():

@@ -34,7 +34,7 @@ begin
 end $$
 """
 _BOUNDED_WAIT = re.compile(r"set_config\('lock_timeout', (\S+), true\)")
-_TIMEOUT = 10.0
+_TIMEOUT = 60.0
 
 
 class Stuck(AssertionError):

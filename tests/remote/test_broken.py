@@ -132,7 +132,7 @@ async def test_a_stream_that_breaks_is_followed_without_a_gap_or_a_repeat(
 
 async def test_a_stream_can_be_begun_where_it_was_left(kairos: Told, app: Kairos, worker: None) -> None:
     job = await kairos.ask(lambda kairos: kairos.enqueue("double", number=1))
-    await app.result(job.id, timeout=20)
+    await app.result(job.id, timeout=60)
     events = await kairos.all(lambda kairos: kairos.follow(job.id))
     last = max(event.cursor for event in events if event.cursor is not None)
     again = await kairos.all(lambda kairos: kairos.follow(job.id, cursor=last))

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("served")
 async def test_a_job_is_enqueued_run_and_answered(kairos: Told, worker: None) -> None:
     job = await kairos.ask(lambda kairos: kairos.enqueue("double", number=21))
     assert (job.action, job.input, job.is_new) == ("double", {"number": 21}, True)
-    assert await kairos.ask(lambda kairos: kairos.result(job.id, timeout=20)) == 42
+    assert await kairos.ask(lambda kairos: kairos.result(job.id, timeout=60)) == 42
     assert (await kairos.ask(lambda kairos: kairos.wait(job.id))).state == "success"
 
 
@@ -41,7 +41,7 @@ async def test_a_job_is_the_same_value_as_the_app_answers_with(
     kairos: Told, app: Kairos, worker: None
 ) -> None:
     job = await kairos.ask(lambda kairos: kairos.options(tags=["t"], key="k").enqueue("double", number=1))
-    await app.result(job.id, timeout=20)
+    await app.result(job.id, timeout=60)
     over_http = await kairos.ask(lambda kairos: kairos.get(job.id))
     at_home = await app.get(job.id)
     for name in (
@@ -118,7 +118,7 @@ async def test_a_signal_wakes_a_job(kairos: Told, worker: None, app: Kairos) -> 
     job = await kairos.ask(lambda kairos: kairos.enqueue("order"))
     told = await kairos.ask(lambda kairos: kairos.signal(job.id, "paid", {"sum": 3}, dedup_key="a"))
     assert told in ("woke", "delivered")
-    assert await kairos.ask(lambda kairos: kairos.result(job.id, timeout=20)) == {"sum": 3}
+    assert await kairos.ask(lambda kairos: kairos.result(job.id, timeout=60)) == {"sum": 3}
     (signal,) = await kairos.ask(lambda kairos: kairos.signals(job.id))
     assert (signal.name, signal.payload, signal.consumed_at is not None) == ("paid", {"sum": 3}, True)
 
@@ -179,7 +179,7 @@ async def test_errors_are_the_classes_they_were(kairos: Told, worker: None) -> N
     )
     assert (vague.text, vague.suggestions != ()) == ("next friday", True)
     failing = await kairos.ask(lambda kairos: kairos.enqueue("fails", why="the reason"))
-    failed = await refused(JobFailed, lambda kairos: kairos.result(failing.id, timeout=20))
+    failed = await refused(JobFailed, lambda kairos: kairos.result(failing.id, timeout=60))
     assert (failed.job.error_code, "the reason" in failed.message) == ("ValueError", True)
     waiting = await kairos.ask(lambda kairos: kairos.enqueue("order"))
     await refused(NotFinished, lambda kairos: kairos.result(waiting.id, timeout=0.01))

@@ -26,7 +26,7 @@ def batch(*names: str) -> list[Any]:
 async def blocked(url: str) -> None:
     """Wait until somebody waits for a lock."""
     watcher = await asyncpg.connect(url)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not await watcher.fetchval(BLOCKED):
             await asyncio.sleep(0.005)
     await watcher.close()
@@ -52,7 +52,7 @@ async def test_the_victim_of_a_deadlock_tries_again(database: str, kind: Any) ->
         victim = asyncio.create_task(ask_async() if kind is Kairos else asyncio.to_thread(ask))
         await blocked(database)
         await other.fetch(sql, *insert(batch("a")).params)
-    jobs = await asyncio.wait_for(victim, 20)
+    jobs = await asyncio.wait_for(victim, 60)
     assert [job.is_new for job in jobs] == [False, False]
     await other.close()
     with psycopg.connect(database) as connection:

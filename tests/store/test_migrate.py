@@ -150,7 +150,7 @@ async def test_everything_works_in_a_schema_of_another_name(bare: str) -> None:
             assert sync.get(job.id).output == 42
         async with app.worker(poll=0.1):
             again = await app.retry(job.id)
-            assert await app.result(again.id, timeout=20) == 42
+            assert await app.result(again.id, timeout=60) == 42
     assert ask(bare, "select to_regnamespace('kairos')") == [(None,)]
 
 
