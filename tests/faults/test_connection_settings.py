@@ -35,6 +35,7 @@ HOSTILE = {
     "lock_timeout": "'1ms'",
     "idle_in_transaction_session_timeout": "'1ms'",
     "idle_session_timeout": "'100ms'",
+    "client_encoding": "'latin1'",
 }
 
 
@@ -122,11 +123,13 @@ def test_the_sync_app_works_on_a_database_with_hostile_settings(hostile):
     with SyncKairos(hostile) as app:
 
         @app.job
-        def hello(n: int) -> int:
+        def hello(n: int, name: str) -> int:
             return n
 
-        jobs = app.enqueue_many([hello.options(unique=f"u{n}", delay="1h").call(n=n) for n in range(3)])
-        assert [app.get(job.id).input for job in jobs] == [{"n": n} for n in range(3)]
+        jobs = app.enqueue_many(
+            [hello.options(unique=f"u{n}", delay="1h").call(n=n, name="時") for n in range(3)]
+        )
+        assert [app.get(job.id).input for job in jobs] == [{"n": n, "name": "時"} for n in range(3)]
         assert app.get(jobs[0].id).run_at.utcoffset().total_seconds() == 0
         assert app.migrate() == []
 

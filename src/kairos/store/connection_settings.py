@@ -160,6 +160,7 @@ def libpq_arguments(
     """Return the connection arguments of psycopg besides the URL and the host."""
     arguments: dict[str, Any] = {
         "application_name": stated["application_name"],
+        "client_encoding": "utf8",  # asyncpg states it by itself
         "connect_timeout": max(2, round(deadlines.connect)),
         **_libpq_keepalive(deadlines),
     }
