@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=random.randrange(10_000), help="repeats a run")
     parser.add_argument("--minutes", type=float, default=1.5, help="how long faults are injected")
-    parser.add_argument("--rate", type=float, default=15.0, help="jobs that the clients enqueue a second")
+    parser.add_argument("--rate", type=float, default=45.0, help="jobs that the clients enqueue a second")
     parser.add_argument("--mutant", choices=MUTANTS, help="break the engine: the checker must report it")
     parser.add_argument("--only", default="", help=f"inject only these faults: {','.join(WEIGHTS)}")
     parser.add_argument("--no-standby", action="store_true", help="one server, and no failover")
