@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from anyio._backends._asyncio import SocketStream
 from tests.api.service_process import Served, serving
 from tests.remote.conftest import Told, told
 from tests.remote.cutting import Cutter
 
 from kairos import Context, Kairos
 from kairos.errors import NotFound, TooManyRequests, Unreachable
-from kairos.remote import exchange
+from kairos.remote import KairosClient, exchange
 
 
 @pytest.fixture
@@ -39,6 +40,19 @@ async def test_an_enqueue_whose_answer_was_lost_makes_one_job(
     job = await kairos.ask(lambda kairos: kairos.enqueue("double", number=1))
     assert (await jobs_of(app), cutter.cut_answers, cutter.connections) == (1, 0, 3)
     assert job.id == (await app.jobs())[0].id
+
+
+async def test_a_connection_that_is_closed_while_it_is_set_up_is_unreachable_also_on_uvloop(
+    cutter: Cutter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """uvloop has no socket any more then, which anyio asks for its address."""
+    monkeypatch.setattr(SocketStream, "_raw_socket", property(lambda stream: None))
+    async with KairosClient(cutter.url, tries=1) as client:
+        with pytest.raises(Unreachable):
+            await client.get(1)
+        with pytest.raises(Unreachable):
+            async for _ in client.follow():
+                pass
 
 
 async def test_a_batch_a_retry_and_a_signal_whose_answers_were_lost_are_done_once(

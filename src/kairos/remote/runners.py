@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import httpx2
@@ -102,8 +102,10 @@ class AsyncRunner:
                         await asyncio.sleep(seconds)
                     case OpenStream(ask):
                         await opened.aclose()
+                        streaming = self._client.stream(**_stream(ask))
                         try:
-                            response = await opened.enter_async_context(self._client.stream(**_stream(ask)))
+                            with _closed_at_once():
+                                response = await opened.enter_async_context(streaming)
                             if response.status_code >= 400:
                                 await response.aread()
                             lines = response.aiter_lines()
@@ -120,10 +122,24 @@ class AsyncRunner:
                         came = await self._send(effect)
 
     async def _send(self, ask: Any) -> HttpResponse | ConnectionLost:
+        request = _request(ask, self._timeout)
         try:
-            return _answer(await self._client.request(**_request(ask, self._timeout)))
+            with _closed_at_once():
+                response = await self._client.request(**request)
         except BROKEN as error:
             return ConnectionLost(error)
+        return _answer(response)
+
+
+@contextmanager
+def _closed_at_once() -> Iterator[None]:
+    """Name the error of a connection that its server closes while it is set up: on uvloop it has no socket then, and
+    anyio raises `AttributeError`.
+    """
+    try:
+        yield
+    except AttributeError as error:
+        raise httpx2.ConnectError("the server closed the connection at once") from error
 
 
 def _request(ask: HttpRequest, timeout: float) -> dict[str, Any]:
