@@ -136,6 +136,7 @@ UNFINISHED = {
     "half a body": POST.replace(b"/api/jobs", b"/api/session"),
     "half headers after an answer": HEALTH + b"GET /api/session HTTP/1.1\r\nHost: lo",
     "half a body after an answer": HEALTH + POST.replace(b"/api/jobs", b"/api/session"),
+    "a stray byte behind a request": HEALTH.replace(b"/healthz", b"/api/session") + b"x",
 }
 
 

@@ -298,6 +298,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Send an error in place of a response, and close the connection."""
         self._stop_waiting()
         self._is_refused = True
+        self.limits.set_idle(self)  # it may linger, and a request before this one may be under way
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True  # its route waits for the rest of the request
             self.cycle.message_event.set()
