@@ -111,6 +111,11 @@ class _App:
         def __getattr__(self, name: str) -> Any:
             raise missing_attribute(self, "An app", name, APP.get(name))
 
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            raise TypeError(
+                "A Kairos app is no web app itself: mount or serve app.asgi(), or run `kairos serve`."
+            )
+
     def on(self, connection: Any, *, hint: bool = True) -> Any:
         """Return the operations on your own connection or session, so that jobs commit with your own rows.
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
-from inspect import iscoroutine, signature
+from inspect import Parameter, iscoroutine, signature
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from kairos.errors import BadArguments
 from kairos.other_libraries import METHOD
 from kairos.store.query import Operation
 from kairos.suggest import nearest
+
+_BARE = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_NAMED = {Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD}
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -41,7 +44,12 @@ def _refuse_misfit(owner: str, ask: Callable[..., Any], face: object, args: Any,
     except TypeError as misfit:
         unknown = next((name for name in kwargs if name not in takes.parameters), None)
         if unknown is None:
-            raise BadArguments(f"{method}: {misfit}.") from None
+            bare = [name for name, each in takes.parameters.items() if each.kind in _BARE and name != "self"]
+            named = "too many positional" in str(misfit) and any(
+                each.kind in _NAMED for each in takes.parameters.values()
+            )
+            hint = f" Only {', '.join(bare)} may stand without a name." if named and bare else ""
+            raise BadArguments(f"{method}: {misfit}.{hint}") from None
         known = [name for name in takes.parameters if name != "self"]
         hint = METHOD.get(ask.__name__) or nearest(unknown, known)
         raise BadArguments(f"{method} takes no argument {unknown!r}.{hint}") from None

@@ -332,6 +332,9 @@ async def test_an_argument_that_a_method_does_not_have_is_named(app: Kairos) -> 
         "Kairos.cancel takes no argument 'resaon'. Did you mean 'reason'?"
     )
     assert said(lambda: app.get()) == "Kairos.get: missing a required argument: 'job_id'."  # type: ignore[call-arg]
+    assert said(lambda: app.limit("mail", 10)) == (  # type: ignore[call-arg]
+        "Kairos.limit: too many positional arguments. Only queue may stand without a name."
+    )
     assert said(lambda: app.get(1, 2)) == "Kairos.get: too many positional arguments."  # type: ignore[call-arg]
 
 
@@ -347,3 +350,14 @@ def test_a_traceback_suggests_once_what_was_meant_by_an_attribute(written: str, 
     )
     last = ended.stderr.strip().splitlines()[-1]
     assert meant in last and last.count("Did you mean") == (written == "schedul"), last
+
+
+async def test_an_app_that_is_mounted_or_served_itself_says_what_to_mount(
+    app: Kairos, sync_app: SyncKairos
+) -> None:
+    for given in (app, sync_app):
+        with pytest.raises(TypeError) as refused:
+            given({"type": "http"}, None, None)  # type: ignore[operator]
+        assert str(refused.value) == (
+            "A Kairos app is no web app itself: mount or serve app.asgi(), or run `kairos serve`."
+        )

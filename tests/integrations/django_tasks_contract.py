@@ -34,6 +34,7 @@ settings.configure(
 )
 django.setup()
 
+from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 from django.db import transaction  # noqa: E402
 from django.tasks import TaskResultStatus, default_task_backend, task  # noqa: E402
 from django.tasks.exceptions import InvalidTask, TaskResultDoesNotExist, TaskResultMismatch  # noqa: E402
@@ -41,8 +42,11 @@ from django.tasks.signals import task_enqueued, task_finished, task_started  # n
 from django.utils import timezone  # noqa: E402
 
 from kairos import Kairos  # noqa: E402
+from kairos.integrations.django.tasks import (
+    KairosBackend,
+    register,
+)
 from kairos.integrations.django.tasks import app as tasks_app  # noqa: E402
-from kairos.integrations.django.tasks import register  # noqa: E402
 from kairos.testing import drain  # noqa: E402
 
 sys.modules["contract"] = sys.modules["__main__"]  # tasks are found by the path of their module
@@ -177,6 +181,8 @@ assert refused(InvalidTask, lambda: add.using(queue_name="nobody"))
 assert refused(InvalidTask, lambda: add.using(priority=101))
 assert refused(InvalidTask, lambda: task(lambda: None))
 assert refused(TypeError, lambda: add.enqueue(object()))
+for wrong in ({"retires": 1}, {"retry": {"atempts": 1}}, {"ttl": "1 dya"}):
+    assert refused(ImproperlyConfigured, lambda wrong=wrong: KairosBackend("x", {"OPTIONS": wrong}))
 print("refusals: ok")
 
 # The transaction decides.

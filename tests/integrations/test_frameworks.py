@@ -149,11 +149,11 @@ def test_a_worker_of_tasks_serves_their_queues_unless_it_is_told_others(tmp_path
         "backend = 'kairos.integrations.django.tasks.KairosBackend';"
         "tasks = {'default': {'BACKEND': backend, 'QUEUES': ['mail', 'films']}, 'more': {'BACKEND': backend}};"
         "postgres = {'ENGINE': 'django.db.backends.postgresql', 'NAME': 'shop'};"
-        "databases = {'default': postgres};"
-        "settings.configure(INSTALLED_APPS=['kairos.integrations.django'], TASKS=tasks, DATABASES=databases);"
+        "apps = ['kairos.integrations.django'];"
+        "settings.configure(INSTALLED_APPS=apps, TASKS=tasks, DATABASES={'default': postgres});"
         "django.setup();"
         "from kairos.integrations.django.management.commands.kairos import prepare;"
-        "from kairos.integrations.django.task_queues import queues_of_tasks;"
+        "from kairos.integrations.django.task_backends import queues_of_tasks;"
         "print(sorted(queues_of_tasks()), prepare(['worker', '--queues=mail']), os.environ['KAIROS_APP'])"
     )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")}
@@ -169,3 +169,27 @@ def test_a_worker_of_tasks_serves_their_queues_unless_it_is_told_others(tmp_path
     assert ended.stdout.strip() == (
         "['default', 'films', 'mail'] ['worker', '--queues=mail'] kairos.integrations.django.tasks:app"
     ), ended.stderr
+
+
+def test_a_database_of_django_that_is_not_postgres_is_one_sentence(tmp_path: Path) -> None:
+    program = (
+        "import django; from django.conf import settings;"
+        "lite = {'ENGINE': 'django.db.backends.sqlite3', 'NAME': 'x'};"
+        "settings.configure(INSTALLED_APPS=['kairos.integrations.django'], DATABASES={'default': lite});"
+        "django.setup(); from django.core.management import execute_from_command_line;"
+        "execute_from_command_line(['manage.py', 'kairos', 'migrate'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")}
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (
+        78,
+        "kairos: DATABASES['default'] is django.db.backends.sqlite3: Kairos needs PostgreSQL.\n",
+    )

@@ -27,7 +27,7 @@ from kairos import Backoff, Context, Job, JobState, Kairos, SyncKairos
 from kairos.errors import KairosError, NotFound
 from kairos.fsm.lifecycle import TERMINAL, TRANSITIONS
 from kairos.integrations.django.database import check_settings, database_url
-from kairos.integrations.django.task_queues import queues_of_tasks
+from kairos.integrations.django.task_backends import queues_of_tasks
 from kairos.suggest import did_you_mean
 
 if not apps.ready:  # a worker process that was started by another one
@@ -81,6 +81,7 @@ class KairosBackend(BaseTaskBackend):  # type: ignore[misc]  # Django has no typ
                 )
         try:
             self._retry = Backoff(**self.options["retry"]) if self.options.get("retry") else None
+            _task.options(ttl=self.options.get("ttl"))  # checked now, not at the first task
         except KairosError as error:
             raise ImproperlyConfigured(f"OPTIONS of TASKS[{alias!r}]: {error.message}") from error
 

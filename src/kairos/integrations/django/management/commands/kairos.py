@@ -7,11 +7,14 @@ import sys
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand
 
 from kairos.cli import run
+from kairos.cli.exit_codes import report
+from kairos.errors import ConfigError, KairosError
 from kairos.integrations.django.database import database_url
-from kairos.integrations.django.task_queues import queues_of_tasks
+from kairos.integrations.django.task_backends import check_backends, queues_of_tasks
 
 _TASKS = "kairos.integrations.django.tasks:app"
 
@@ -20,8 +23,14 @@ class Command(BaseCommand):  # type: ignore[misc]  # Django has no types
     help = "Run Kairos: manage.py kairos migrate, manage.py kairos worker, manage.py kairos jobs ls …"
 
     def run_from_argv(self, argv: list[str]) -> None:
-        """Pass all arguments after the command's name to Kairos."""
-        sys.exit(run(prepare(argv[2:])))
+        """Pass all arguments after the command's name to Kairos; a wrong setting is one sentence, as elsewhere."""
+        try:
+            arguments = prepare(argv[2:])
+        except KairosError as error:
+            sys.exit(report(error))
+        except ImproperlyConfigured as error:
+            sys.exit(report(ConfigError(str(error))))
+        sys.exit(run(arguments))
 
     def handle(self, *arguments: str, **options: Any) -> None:
         """Run it from code: `call_command("kairos", "migrate")`."""
@@ -40,4 +49,6 @@ def prepare(arguments: list[str]) -> list[str]:
     named = getattr(settings, "KAIROS_APP", None)
     if named or queues_of_tasks():
         os.environ.setdefault("KAIROS_APP", named or _TASKS)
+    if arguments[:1] == ["worker"]:
+        check_backends()
     return arguments

@@ -1,6 +1,8 @@
-"""The queues of `django.tasks`, as the project's settings name them."""
+"""The backends of `django.tasks`, as the project's settings describe them."""
 
 from __future__ import annotations
+
+from importlib.util import find_spec
 
 
 def queues_of_tasks() -> set[str]:
@@ -13,3 +15,11 @@ def queues_of_tasks() -> set[str]:
         if backend["BACKEND"].startswith("kairos.integrations.django")
         for queue in backend.get("QUEUES") or ["default"]
     }
+
+
+def check_backends() -> None:
+    """Make every backend in TASKS, which checks its options, so that a worker does not start on wrong ones."""
+    if queues_of_tasks() and find_spec("django.tasks") is not None:
+        from django.tasks import task_backends
+
+        task_backends.all()
