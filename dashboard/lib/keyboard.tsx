@@ -47,18 +47,26 @@ export function moved(rows: readonly string[], current: string | null, by: numbe
 
 const ITS_OWN = "a,button,input,select,textarea,summary,[role=button],[role=menuitem]";
 
-/** The row that j and k move over, by its name, so that it stays with it when others come; Enter opens it. */
+/**
+ * The row that j and k move over, by its name, so that it stays with it when others come. It has the focus, so that
+ * Enter opens it and nothing else; a row that gets the focus otherwise is the current one as well.
+ */
 export function useRows(rows: readonly string[], open: (row: string) => void) {
   const [current, setCurrent] = useState<string | null>(null);
   const move = (by: number) => {
     const next = moved(rows, current, by);
     setCurrent(next);
     if (next === null) return;
-    document.querySelectorAll("[data-row]")[rows.indexOf(next)]?.scrollIntoView({ block: "nearest" });
+    const row = document.querySelectorAll("[data-row]")[rows.indexOf(next)];
+    row?.scrollIntoView({ block: "nearest" });
+    linkOf(row)?.focus({ preventScroll: true });
   };
+  const arrow = (by: number) => (event: KeyboardEvent) => (rowOf(event.target) ? move(by) : false);
   useKeys({
     j: () => move(1),
     k: () => move(-1),
+    ArrowDown: arrow(1),
+    ArrowUp: arrow(-1),
     Enter: (event) => {
       // A focused link or button answers Enter by itself.
       if (event.target instanceof HTMLElement && event.target.closest(ITS_OWN)) return false;
@@ -66,8 +74,29 @@ export function useRows(rows: readonly string[], open: (row: string) => void) {
       open(current);
     },
   });
+  const order = rows.join("\n");
+  // Rows of the document are places: when others come, the focus goes with the current row to its new place.
+  useEffect(() => {
+    const row = rowOf(document.activeElement);
+    const there = document.querySelectorAll("[data-row]")[current === null ? -1 : rows.indexOf(current)];
+    if (row && there && row !== there) linkOf(there)?.focus({ preventScroll: true });
+  }, [order]);
+  const latest = useRef(rows);
+  latest.current = rows;
+  useEffect(() => {
+    const follow = ({ target }: FocusEvent) => {
+      const place = [...document.querySelectorAll("[data-row]")].indexOf(rowOf(target) as Element);
+      if (place >= 0) setCurrent(latest.current[place] ?? null);
+    };
+    document.addEventListener("focusin", follow);
+    return () => document.removeEventListener("focusin", follow);
+  }, []);
   return {
     current: current !== null && rows.includes(current) ? current : null,
     clear: () => setCurrent(null),
   };
 }
+
+const rowOf = (target: EventTarget | null) =>
+  target instanceof Element ? target.closest("[data-row]") : null;
+const linkOf = (row: Element | null | undefined) => row?.querySelector<HTMLElement>("a[href]");

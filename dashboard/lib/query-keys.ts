@@ -7,6 +7,7 @@ export const keys = {
   stats: ["stats"],
   machines: ["machines"],
   queues: ["queues"],
+  queue: (name: string) => ["queues", "one", name],
   workers: ["workers"],
   schedules: ["schedules"],
   alarms: ["alarms"],

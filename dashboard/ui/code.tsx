@@ -57,7 +57,8 @@ export function CopyButton({ text, label }: { text: () => string; label: string 
   );
 }
 
-export function Copy({ text, label }: { text: string; label: string }) {
+/** A button that copies a text; `inline` is one within a sentence, no higher than its line. */
+export function Copy({ text, label, inline = false }: { text: string; label: string; inline?: boolean }) {
   const [done, setDone] = useState(false);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
@@ -67,7 +68,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
   return (
     <button
       type="button"
-      className="button button-bare button-small bg-sunk"
+      className={`button button-bare button-small ${inline ? "-my-1 h-6! px-1! align-middle" : "bg-sunk"}`}
       aria-label={label}
       title={label}
       onClick={() => void copy()}

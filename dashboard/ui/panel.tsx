@@ -54,7 +54,11 @@ export function PageTitle({
           {typeof title === "string" ? visibleLine(title) : title}
         </h1>
       </div>
-      {children && <div className="flex flex-wrap items-center gap-2">{children}</div>}
+      {children && (
+        <div data-page-actions className="flex flex-wrap items-center gap-2">
+          {children}
+        </div>
+      )}
     </div>
   );
 }

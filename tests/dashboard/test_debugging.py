@@ -164,7 +164,7 @@ def test_a_job_runs_again_with_one_argument_changed(look: Look, site: Site) -> N
     expect(sheet.get_by_label("name", exact=True)).to_be_focused()
     expect(sheet.get_by_label("Tags")).to_have_value("again")
     sheet.get_by_label("times").fill("1")
-    sheet.get_by_role("button", name="Enqueue", exact=True).click()
+    sheet.get_by_role("button", name="Run again", exact=True).click()
     expect(page.get_by_label("Output", exact=True)).to_contain_text('"Hello, ada@example.com!"')
     expect(page).not_to_have_url(re.compile(rf"id={job}$"))
     again = page.get_by_test_id("job-id").inner_text()

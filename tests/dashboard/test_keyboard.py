@@ -39,6 +39,29 @@ def test_enter_presses_the_focused_button_of_a_list(look: Look, site: Site) -> N
     expect(page).to_have_url("/jobs/")
 
 
+def test_enter_opens_the_current_row_although_a_button_had_the_focus(look: Look, site: Site) -> None:
+    jobs = [site.enqueue("greet", {"name": "row"}, tags=["focus"]) for _ in range(3)]
+    page = look("/jobs/?tag=focus")
+    expect(page.locator("[data-row]")).to_have_count(3)
+    page.get_by_role("group", name="States").get_by_role("button", name="failed").focus()
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[data-current=true]")).to_contain_text(str(jobs[1]))
+    expect(page.get_by_role("link", name=str(jobs[1]), exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("job-id")).to_have_text(str(jobs[1]))
+
+
+def test_a_row_that_gets_the_focus_by_tab_is_the_current_one(look: Look, site: Site) -> None:
+    jobs = [site.enqueue("greet", {"name": "row"}, tags=["tabbed"]) for _ in range(2)]
+    page = look("/jobs/?tag=tabbed")
+    expect(page.locator("[data-row]")).to_have_count(2)
+    page.get_by_role("link", name=str(jobs[0]), exact=True).focus()
+    expect(page.locator("[data-current=true]")).to_contain_text(str(jobs[0]))
+    page.keyboard.press("x")
+    expect(page.get_by_role("checkbox", name=f"Select job {jobs[0]}", exact=True)).to_be_checked()
+
+
 def test_the_cursor_stays_with_its_job_when_newer_ones_come(look: Look, site: Site) -> None:
     first = site.enqueue("greet", {"name": "one"}, tags=["cursor"], when="in 3 hours")
     page = look("/jobs/?tag=cursor")

@@ -58,7 +58,7 @@ def by_mouse(page: Any, failed: int) -> int:
     page.get_by_role("button", name="Run again with changes").click()
     page.get_by_role("dialog").get_by_label("card").dblclick()
     page.keyboard.type("valid")
-    page.get_by_role("dialog").get_by_role("button", name="Enqueue", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Run again", exact=True).click()
     return _succeeded(page, failed)
 
 

@@ -95,7 +95,7 @@ function Prose({ text }: { text: string }) {
     index % 2 ? (
       <span key={index} className="inline-block max-w-full wrap-anywhere">
         <code className="text-12 text-ink">{part}</code>
-        <Copy text={part} label={`Copy ${part}`} />
+        <Copy inline text={part} label={`Copy ${part}`} />
       </span>
     ) : (
       part

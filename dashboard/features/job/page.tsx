@@ -108,6 +108,11 @@ export function JobPage() {
               </Panel>
             </div>
             <div className="flex min-w-0 flex-col gap-4">
+              <Panel title="Input">
+                <JsonText value={one.input} label="Input" />
+              </Panel>
+              <StatePanel job={one} history={changes} />
+              <Signals job={one} list={signals} />
               <Panel title="Job">
                 <JobFacts job={one} history={changes} family={children} />
               </Panel>
@@ -126,11 +131,6 @@ export function JobPage() {
                   />
                 </Panel>
               )}
-              <Panel title="Input">
-                <JsonText value={one.input} label="Input" />
-              </Panel>
-              <StatePanel job={one} history={changes} />
-              <Signals job={one} list={signals} />
             </div>
           </div>
         </>

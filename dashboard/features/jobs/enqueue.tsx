@@ -148,7 +148,7 @@ function EnqueueForm({ machines, action, like, onClose }: Props & { machines: Ma
           </>
         }
       >
-        {enqueue.isPending ? "Enqueueing…" : "Enqueue"}
+        {enqueue.isPending ? "Enqueueing…" : like ? "Run again" : "Enqueue"}
       </FormActions>
     </form>
   );

@@ -1,13 +1,17 @@
 "use client";
 
+import { useQuery } from "@tanstack/react-query";
 import { OutcomeStrip } from "@/features/charts/outcomes";
 import { Plots } from "@/features/charts/plots";
 import { WorkerLink } from "@/features/workers/link";
 import { jobsHref, useAddress } from "@/lib/address";
+import { get } from "@/lib/api";
 import type { Queue } from "@/lib/documents";
 import { count } from "@/lib/format";
 import { STATES } from "@/lib/lifecycle.gen";
 import { useList } from "@/lib/paged-list";
+import { keys } from "@/lib/query-keys";
+import { useMaybeSignedIn } from "@/lib/session";
 import { visibleLine } from "@/lib/visible-text";
 import { Answer, Which } from "@/ui/answer";
 import { Link } from "@/ui/link";
@@ -19,13 +23,17 @@ import { LimitList } from "./limit-list";
 /** One queue: what waits in it, how fast it goes, and who serves it. */
 export function QueuePage() {
   const name = useAddress().params.get("name") ?? "";
-  const queues = useList("queues", "/api/queues", {}).query;
+  const enabled = useMaybeSignedIn() && name !== "";
+  const query = useQuery({
+    queryKey: keys.queue(name),
+    queryFn: () => get("/api/queues/{name}", { path: { name } }),
+    enabled,
+  });
   const workers = useList("workers", "/api/workers", {}).query;
   if (!name) return <Which noun="queue" />;
   return (
-    <Answer query={queues}>
-      {({ queues: all }) => {
-        const queue = all.find((each) => each.name === name);
+    <Answer query={query}>
+      {({ queue }) => {
         const serving = workers.data?.workers.filter(
           (worker) => worker.live && (worker.queues.length === 0 || worker.queues.includes(name)),
         );
@@ -35,27 +43,25 @@ export function QueuePage() {
               <Link className="button" href={jobsHref({ queue: name })}>
                 Its jobs
               </Link>
-              {queue && <QueueActions queue={queue} />}
+              <QueueActions queue={queue} />
             </PageTitle>
             <div className="flex flex-col gap-4">
-              <Plots scope={{ queue: name }} />
-              <div className="grid items-start gap-4 xl:grid-cols-2">
+              <div className="grid items-start gap-4 lg:grid-cols-2">
                 <Panel title="Queue">
                   <Facts
                     rows={[
-                      ...(queue
-                        ? STATES.filter((state) => state in queue).map(
-                            (state) =>
-                              [
-                                state,
-                                <Link key={state} href={jobsHref({ queue: name, state })} className="link">
-                                  {count(Number(queue[state as keyof Queue]))}
-                                </Link>,
-                              ] as const,
-                          )
-                        : []),
+                      ...STATES.filter((state) => state in queue).map(
+                        (state) =>
+                          [
+                            state,
+                            <Link key={state} href={jobsHref({ queue: name, state })} className="link">
+                              {count(Number(queue[state as keyof Queue]))}
+                              {queue.atLeast.includes(state) && "+"}
+                            </Link>,
+                          ] as const,
+                      ),
                       ["Limits", <LimitList key="limits" queue={queue} />],
-                      ["Paused", <Time key="paused" at={queue?.pausedAt} empty="no" />],
+                      ["Paused", <Time key="paused" at={queue.pausedAt} empty="no" />],
                       ["Last outcomes", <OutcomeStrip key="strip" scope={{ queue: name }} />],
                     ]}
                   />
@@ -77,6 +83,7 @@ export function QueuePage() {
                   )}
                 </Panel>
               </div>
+              <Plots scope={{ queue: name }} />
             </div>
           </>
         );

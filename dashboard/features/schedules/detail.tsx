@@ -43,22 +43,22 @@ export function SchedulePage() {
           <PageTitle title={schedule.name} above={<Up to="/schedules/">Schedules</Up>}>
             <Actions schedule={schedule} />
           </PageTitle>
-          <div className="mb-4">
+          <div className="mb-4 flex flex-col gap-4">
+            <Panel>
+              <p className="text-16 font-medium">{schedule.sentence}</p>
+              <code className="mt-1 block break-words text-muted">{schedule.when}</code>
+              {schedule.paused && (
+                <p className="tone tone-amber mt-3 text-13">
+                  Paused <Time at={schedule.pausedAt} />
+                  {schedule.pauseReason ? `: ${schedule.pauseReason}` : ""}. It does not fire until it is
+                  resumed.
+                </p>
+              )}
+            </Panel>
             <Plots scope={{ schedule: schedule.name }} />
           </div>
           <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_400px]">
             <div className="flex min-w-0 flex-col gap-6">
-              <Panel>
-                <p className="text-16 font-medium">{schedule.sentence}</p>
-                <code className="mt-1 block break-words text-muted">{schedule.when}</code>
-                {schedule.paused && (
-                  <p className="tone tone-amber mt-3 text-13">
-                    Paused <Time at={schedule.pausedAt} />
-                    {schedule.pauseReason ? `: ${schedule.pauseReason}` : ""}. It does not fire until it is
-                    resumed.
-                  </p>
-                )}
-              </Panel>
               <Panel title="Next ticks" flush>
                 <Upcoming schedule={schedule} />
               </Panel>

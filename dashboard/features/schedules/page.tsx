@@ -52,7 +52,7 @@ export function SchedulesPage() {
         >
           {(schedule) => (
             <tr key={schedule.name} data-row data-current={schedule.name === current}>
-              <td className="whole font-medium">
+              <td className="whole font-medium sm:min-w-48">
                 <Link className="link break-all" href={scheduleHref(schedule.name)}>
                   {visibleLine(schedule.name)}
                 </Link>

@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useAddress } from "@/lib/address";
 import { get } from "@/lib/api";
 import { write } from "@/lib/json";
+import { useList } from "@/lib/paged-list";
 import { keys } from "@/lib/query-keys";
 import { visibleLine } from "@/lib/visible-text";
 import { Empty } from "@/ui/answer";
@@ -21,6 +22,8 @@ export function Audit() {
     queryFn: () => get("/api/audit", { query: { cursor, limit: 50 } }),
     placeholderData: keepPreviousData,
   });
+  const known = useList("keys", "/api/keys", {}).query.data?.keys ?? [];
+  const nameOf = (actor: string) => known.find((key) => `key:${key.id}` === actor)?.name ?? actor;
   return (
     <>
       <Panel title="Audit" flush>
@@ -36,7 +39,9 @@ export function Audit() {
               <td className="text-muted">
                 <Time at={row.at} />
               </td>
-              <td className="font-medium break-all">{visibleLine(row.actor)}</td>
+              <td className="font-medium break-words" title={visibleLine(row.actor)}>
+                {visibleLine(nameOf(row.actor))}
+              </td>
               <td className="whole max-w-96">
                 <code>{row.verb}</code> <span className="break-all">{visibleLine(row.target ?? "")}</span>
                 {hasMore(row.details) && (
@@ -50,8 +55,10 @@ export function Audit() {
                   {row.status ?? "unknown"}
                 </span>
               </td>
-              <td className="text-12 break-all text-muted">
-                <code className="text-12">{row.requestId}</code>
+              <td className="text-muted sm:max-w-36">
+                <code className="block truncate text-12" title={row.requestId ?? undefined}>
+                  {row.requestId}
+                </code>
               </td>
             </tr>
           )}

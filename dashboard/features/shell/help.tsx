@@ -6,8 +6,8 @@ import { PAGES } from "./pages";
 const KEYS: readonly (readonly [string, string])[] = [
   ["/", "Search jobs"],
   ["⌘K", "Go to or do anything"],
-  ["j", "Next row"],
-  ["k", "Previous row"],
+  ["j ↓", "Next row"],
+  ["k ↑", "Previous row"],
   ["Enter", "Open the row"],
   ["x", "Select the row"],
   ["X", "Select up to the row"],

@@ -81,12 +81,14 @@ function useEntries(typed: string, onEnqueue?: () => void): [string, Entry[], bo
   const queues = useList("queues", "/api/queues", {}).query.data?.queues ?? [];
   const schedules = useList("schedules", "/api/schedules", {}).query.data?.schedules ?? [];
   const to = (name: string, href: string): Entry => ({ name, run: () => go(href) });
+  const [actions] = useState(pageActions);
   const other = theme === "dark" ? "light" : "dark";
   const groups: [string, Entry[], boolean][] = [];
   if (/^\d+$/.test(typed)) groups.push(["Job", [to(`Open job ${typed}`, jobHref(typed))], true]);
   else if (typed)
     groups.push(["Search", [{ name: `Jobs that match ${typed}`, run: () => void search(typed, "") }], true]);
   groups.push(
+    ["On this page", actions, false],
     ["Pages", PAGES.map((page) => to(page.name, page.href)), false],
     ["Views", views.map((view) => to(view.name, `/jobs/?${view.search}`)), false],
     ["Jobs", STATES.map((state) => to(`Jobs ${state}`, jobsHref({ state }))), false],
@@ -106,4 +108,12 @@ function useEntries(typed: string, onEnqueue?: () => void): [string, Entry[], bo
     ],
   );
   return groups.filter(([, entries]) => entries.length > 0);
+}
+
+/** The buttons and links beside the title of the page that is open, but those that open a menu. */
+function pageActions(): Entry[] {
+  const found = document.querySelectorAll<HTMLElement>(
+    "[data-page-actions] :is(a, button:not(:disabled, [aria-haspopup=menu]))",
+  );
+  return [...found].map((action) => ({ name: action.textContent?.trim() ?? "", run: () => action.click() }));
 }
