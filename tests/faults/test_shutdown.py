@@ -96,6 +96,34 @@ async def test_what_was_claimed_and_not_begun_is_released_and_the_next_step_of_a
         assert [await verbs(app, job.id) for job in jobs] == [["next", "release"]] + [["release"]] * 4
 
 
+async def test_what_a_stopping_worker_hands_back_goes_on_at_once_in_another(database):
+    app = Kairos(database)
+    begun, go_on = [], asyncio.Event()
+
+    @app.machine("handed_over")
+    class HandedOver:
+        @step(initial=True, to=["second"])
+        async def first(self, ctx: Context):
+            begun.append(ctx.id)
+            await go_on.wait()
+            return Next("second")
+
+        @step(to=[])
+        async def second(self, ctx: Context):
+            return Done()
+
+    async with app, app.worker() as worker:
+        job = await HandedOver.enqueue()
+        await until(lambda: begun)
+        async with app.worker(poll=3600.0) as other:
+            await until(lambda: other.listener.is_receiving and not other.picker.seconds_in_tick)
+            stopping = asyncio.create_task(worker.stop())
+            await until(lambda: worker.executor.stopping)
+            go_on.set()
+            await stopping
+            assert (await ended(app, job.id)).state == "success"
+
+
 async def test_a_pick_whose_answer_comes_after_the_stop_is_given_back(database):
     app = Kairos(database)
 

@@ -262,6 +262,8 @@ class Worker:
                 if settled:
                     # Release jobs of a pick whose answer was lost.
                     await self._store.run(Query("release_unstarted", (self.name, [])))
+                    # Other workers continue with what was released.
+                    await self._store.run(Query("notify_queues", (list(self.settings.queues),)))
                 await self.heartbeat.leave()
         except (*PASSING, REFUSED) as error:
             settled = False
