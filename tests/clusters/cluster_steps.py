@@ -65,6 +65,10 @@ def large(size: int) -> str:
     return "x" * size
 
 
+def complain(size: int) -> None:
+    raise ValueError("y" * size)
+
+
 def unreadable() -> Any:
     return threading.Lock()
 
@@ -93,7 +97,7 @@ class State(BaseModel):
 
 def declare(kind: str) -> None:
     module = vars(sys.modules[__name__])
-    for function in (square, talk_then_wait, hang, hold, die, large, unreadable, transact, brief):
+    for function in (square, talk_then_wait, hang, hold, die, large, complain, unreadable, transact, brief):
         name = f"{function.__name__}_{kind}"
         timeout = "2s" if function is hang else None
         capture = function is square

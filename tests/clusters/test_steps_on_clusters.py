@@ -128,6 +128,12 @@ async def test_a_result_too_large_a_value_that_cannot_be_sent_and_a_transaction_
     assert "a step on a cluster has none" in transact.error
 
 
+async def test_an_error_with_a_message_too_large_to_come_back_is_still_that_error_in_words(app, action):
+    (job,) = await run(app, action("complain").call(size=20 << 20))
+    assert (job.state, job.error_code) == ("failed", "STEP_ERROR")
+    assert job.error.startswith("StepError: ValueError: yyyy")
+
+
 async def test_a_cancelled_step_ends_as_cancelled_and_stops_on_the_cluster(app, action, tmp_path):
     async with working(app):
         job = await app.enqueue(action("talk_then_wait").call(folder=str(tmp_path)))

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kairos.errors import BadValue
+from kairos.errors import BadValue, StepError
 from kairos.machine.context import Context
 from kairos.worker import step_logging
 from kairos.worker.process_pool import MAIN
@@ -29,6 +29,8 @@ from kairos.worker.step_process import encode, failed, load, run_step
 # An answer holds a result of at most 1 MiB as JSON, children and exceptions: more than this is a mistake, and would be
 # carried through the memory of the cluster and of the worker only to be refused.
 MOST_BYTES = 16 << 20
+# Characters of a message that come back in place of an error that is larger than that.
+_MOST_TEXT = 100_000
 # Progress and lines are sent in batches: after `_EVERY` seconds, or as soon as there are `_BATCH` of them.
 _EVERY = 0.2
 _BATCH = 500
@@ -60,9 +62,12 @@ def run(token: str, body: bytes, send: Send) -> bytes:
     _running[token] = ctx
     messages.begin()
     try:
-        answer = encode(run_step(machine, step, ctx))
+        done = run_step(machine, step, ctx)
     finally:
         _running.pop(token, None)
+    answer = encode(done)
+    if len(answer) > MOST_BYTES and done["error"] is not None:
+        answer = encode({**done, "error": StepError(error_text(done["error"])[:_MOST_TEXT])})
     if len(answer) > MOST_BYTES:
         said = (
             f"What step {step.name!r} of {machine.name!r} answered has {len(answer)} bytes, and at most {MOST_BYTES} "
