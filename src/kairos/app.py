@@ -20,7 +20,7 @@ from kairos.operations.machines import register
 from kairos.operations.queues_and_workers import declare_limits
 from kairos.other_libraries import APP, missing_attribute
 from kairos.store.query import Operation, Outbox, Query, Row, statements
-from kairos.store.schedules import Calendars
+from kairos.store.schedule_rows import Calendars
 from kairos.suggest import did_you_mean
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from kairos.operations.queues_and_workers import check_limits
 from kairos.operations.schedule_options import ScheduleOptions, check_call
 from kairos.operations.schedules import NONE as NO_CALENDARS
 from kairos.operations.schedules import check_intent
-from kairos.store.schedules import Calendars
+from kairos.store.schedule_rows import Calendars
 from kairos.suggest import did_you_mean
 
 P = ParamSpec("P")

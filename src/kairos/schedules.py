@@ -13,7 +13,7 @@ from kairos.operations import ticks
 from kairos.operations.schedule_options import ScheduleOptions
 from kairos.shapes.schedule import Schedule, Tick
 from kairos.store.query import Operation
-from kairos.store.schedules import Calendars
+from kairos.store.schedule_rows import Calendars
 from kairos.sync_async import RunsAsync, RunsSync, sync_or_async
 
 T = TypeVar("T")

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 from tests.api.service_process import Served, Shared
 
 from kairos import Kairos
+from kairos.api.body_faults import MOST_FAULTS
 from kairos.api.request_body import MOST_NODES
 from kairos.api.routes.sessions import BODY_LIMIT
-from kairos.api.schemas.fault_limit import MOST_FAULTS
 from kairos.api.schemas.jobs import BatchWanted, BulkWanted, JobWanted
 from kairos.errors import BadArguments
 from kairos.operations import audit as log

@@ -13,7 +13,7 @@ from tests.schedule_ticks.firing import HOUR, NOON, fire_all, outcome
 from kairos import Context, IntentError, Kairos
 from kairos.errors import BadRequest, ConfigError, NotFound
 from kairos.operations.schedules import read_row
-from kairos.store.schedules import stored_plan
+from kairos.store.schedule_rows import stored_plan
 
 ORPHAN = "no longer declared in code"
 

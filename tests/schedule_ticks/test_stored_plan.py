@@ -15,7 +15,7 @@ from kairos.operations.alarm_checks import CHECKS, query
 from kairos.operations.schedules import read_row
 from kairos.schedule import IntentError, parse, when
 from kairos.store.query import Query
-from kairos.store.schedules import stored_plan
+from kairos.store.schedule_rows import stored_plan
 
 TEXTS = [
     "every minute",

@@ -17,7 +17,7 @@ from kairos.fsm.lifecycle import (
     Verb,
     stored_pairs,
 )
-from kairos.fsm.spec import Edge, Spec
+from kairos.fsm.state_machine import Edge, Spec
 from kairos.fsm.state_styles import STATE_STYLES
 
 # The table as the design gives it, written once more on purpose: a change of either must be a decision.

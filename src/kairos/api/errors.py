@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
+from kairos.api.body_faults import MORE_FAULTS, MOST_FAULTS
 from kairos.api.responses import Document
-from kairos.api.schemas.fault_limit import MORE_FAULTS, MOST_FAULTS
 from kairos.errors import (
     BadRequest,
     DatabaseUnavailable,

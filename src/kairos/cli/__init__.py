@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from kairos.cli.exit_codes import report
+from kairos.cli.errors import report
 from kairos.cli.root import for_arguments
 from kairos.errors import BadRequest
 

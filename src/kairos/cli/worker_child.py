@@ -14,7 +14,7 @@ from kairos.app import SyncKairos
 from kairos.cli import log_output, worker_process
 from kairos.cli.app_loader import BadApp, load_app
 from kairos.cli.database_option import DatabaseChoice
-from kairos.cli.exit_codes import report
+from kairos.cli.errors import report
 from kairos.cli.file_watcher import FileWatcher
 from kairos.cli.serve import on_socket, without_app
 

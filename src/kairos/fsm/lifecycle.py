@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kairos.fsm.spec import Edge, Spec
+from kairos.fsm.state_machine import Edge, Spec
 
 
 class Status(StrEnum):

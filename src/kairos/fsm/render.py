@@ -18,7 +18,7 @@ from kairos.fsm.lifecycle import (
     JobState,
 )
 from kairos.fsm.requests import REQUESTS, JobRequest
-from kairos.fsm.spec import Edge, Spec
+from kairos.fsm.state_machine import Edge, Spec
 from kairos.fsm.state_styles import STATE_STYLES
 
 PACKAGE = Path(__file__).parent.parent

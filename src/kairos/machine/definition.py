@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from kairos import json_codec
 from kairos.durations import Duration
 from kairos.errors import BadArguments, BadValue
-from kairos.fsm.spec import Spec
+from kairos.fsm.state_machine import Spec
 from kairos.json_codec import NotJsonType, shortened
 from kairos.machine.call import OPTION_NAMES
 from kairos.machine.context import Context

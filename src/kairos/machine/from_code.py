@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 
 from kairos.durations import Duration, duration
 from kairos.errors import BadDefinition, BadRequest
-from kairos.fsm.spec import Edge, Spec
+from kairos.fsm.state_machine import Edge, Spec
 from kairos.machine.context import Context
 from kairos.machine.definition import CLUSTERS, MARK, Handle, Machine, Step
 from kairos.machine.field_checks import check_name

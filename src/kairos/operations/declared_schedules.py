@@ -12,7 +12,7 @@ from kairos.operations.schedule_options import ScheduleOptions
 from kairos.operations.schedules import NONE, save
 from kairos.store.array_literals import texts
 from kairos.store.query import Operation, Query
-from kairos.store.schedules import Calendars
+from kairos.store.schedule_rows import Calendars
 
 log = Logger("kairos")
 

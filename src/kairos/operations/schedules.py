@@ -15,10 +15,10 @@ from kairos.machine.field_checks import check_instant, check_name, check_range
 from kairos.operations.schedule_options import ScheduleOptions, check_call
 from kairos.schedule import IntentError, Plan, when
 from kairos.shapes.schedule import Schedule
-from kairos.store import schedules as rows
+from kairos.store import schedule_rows as rows
 from kairos.store.array_literals import texts
 from kairos.store.query import Operation, Query, Row, required_row
-from kairos.store.schedules import Calendars
+from kairos.store.schedule_rows import Calendars
 
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -11,10 +11,10 @@ from kairos.operations.schedules import NONE, read_row, row_of
 from kairos.schedule import Plan
 from kairos.shapes import read
 from kairos.shapes.schedule import Schedule, Tick
-from kairos.store import schedules as rows
+from kairos.store import schedule_rows as rows
 from kairos.store.array_literals import instants, plain, texts
 from kairos.store.query import Notify, Operation, Query
-from kairos.store.schedules import Calendars
+from kairos.store.schedule_rows import Calendars
 
 _MICROSECOND = timedelta(microseconds=1)
 _LARGEST_PAGE = 10_000

@@ -19,7 +19,7 @@ from kairos.errors import MigrationBlocked
 from kairos.fsm.guard import guard_sql
 from kairos.store import migration_statements as statements
 from kairos.store import runtime_role, sql_interface
-from kairos.store.migration_files import Migration, Step, migrations, wanted_version
+from kairos.store.migration_files import Migration, Step, checksum, migrations, wanted_version
 from kairos.store.migration_runner import (
     AsyncRunner,
     Atomic,
@@ -32,7 +32,7 @@ from kairos.store.migration_runner import (
 )
 from kairos.store.query import Pause, Returned, advance, drive, drive_sync, in_schema
 from kairos.store.schema_state import State, inspect, refuse_edited, refuse_newer
-from kairos.store.sql_text import checksum, literal
+from kairos.store.sql_quoting import literal
 
 _MUTEX_PAUSE = 0.2
 # The pauses in seconds between attempts that other transactions blocked.

@@ -15,13 +15,13 @@ A file without a step line is one step. CONTRIBUTING.md says what a step may do.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
 from kairos.store.query import in_schema
-from kairos.store.sql_text import checksum
 
 FOLDER = files("kairos.store") / "sql" / "migrations"
 
@@ -126,3 +126,8 @@ def _step(migration: str, number: int, name: str, sql: str, outside: bool, schem
 def _code(sql: str) -> str:
     """The text without comments; good for telling statements apart, not for running them."""
     return _COMMENT.sub("", sql).strip()
+
+
+def checksum(sql: str) -> str:
+    """Return a digest that identifies the text of an applied statement."""
+    return hashlib.sha256(sql.strip().encode()).hexdigest()

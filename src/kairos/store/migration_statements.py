@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kairos.fsm.guard import guard_sql
-from kairos.store.migration_files import Migration, Step, wanted_version
-from kairos.store.sql_text import checksum, literal
+from kairos.store.migration_files import Migration, Step, checksum, wanted_version
+from kairos.store.sql_quoting import literal
 
 
 def bookkeeping(schema: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from kairos.errors import ConfigError
-from kairos.store.sql_text import identifier, literal
+from kairos.store.sql_quoting import identifier, literal
 
 _ALL = "select, insert, update, delete"
 # Tables that need less than `_ALL`.

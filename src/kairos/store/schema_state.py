@@ -9,8 +9,7 @@ from typing import Any
 
 from kairos.errors import SchemaMismatch
 from kairos.fsm.guard import guard_sql
-from kairos.store.migration_files import Migration, migrations, wanted_version
-from kairos.store.sql_text import checksum
+from kairos.store.migration_files import Migration, checksum, migrations, wanted_version
 
 NOT_MIGRATED = "The database has no Kairos schema yet: run `kairos migrate`."
 _NO_SCHEMA = "3F000"  # the SQLSTATE of a schema that does not exist

@@ -11,9 +11,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from kairos.store.migration_files import wanted_version
+from kairos.store.migration_files import checksum, wanted_version
 from kairos.store.query import statements
-from kairos.store.sql_text import checksum
 
 # The schema version whose tables it needs.
 _SINCE = 40

@@ -26,7 +26,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from kairos.api.schemas.fault_limit import count_faults
+from kairos.api.body_faults import count_faults
 from kairos.machine.field_checks import LARGEST_ID
 from kairos.shapes.conversions import split_optional
 from kairos.shapes.shape import shapes

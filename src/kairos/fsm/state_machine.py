@@ -1,7 +1,6 @@
-"""A state machine as data: named edges between named states.
+"""A state machine as data, `Spec`: named states, and the named edges between them.
 
-The job's lifecycle and every machine a user writes are the same `Spec`, so one renderer draws
-both and one check refuses the same mistakes in both.
+The lifecycle of jobs is one, and every machine of a user has one: the same code draws and checks them all.
 """
 
 from __future__ import annotations
