@@ -42,10 +42,7 @@ from django.tasks.signals import task_enqueued, task_finished, task_started  # n
 from django.utils import timezone  # noqa: E402
 
 from kairos import Kairos  # noqa: E402
-from kairos.integrations.django.tasks import (
-    KairosBackend,
-    register,
-)
+from kairos.integrations.django.tasks import KairosBackend, register  # noqa: E402
 from kairos.integrations.django.tasks import app as tasks_app  # noqa: E402
 from kairos.testing import drain  # noqa: E402
 

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand
 
 from kairos.cli import run
-from kairos.cli.exit_codes import report
+from kairos.cli.errors import report
 from kairos.errors import ConfigError, KairosError
 from kairos.integrations.django.database import database_url
 from kairos.integrations.django.task_backends import check_backends, queues_of_tasks
