@@ -60,7 +60,7 @@ def dev(
             show_default="8765, or the next that is free",
         ),
     ] = None,
-    reload: Annotated[bool, typer.Option(help="Start afresh when a file of the app changes.")] = True,
+    reload: Annotated[bool, typer.Option(help="Restart the worker when a file of the app changes.")] = True,
     concurrency: Concurrency = defaults.CONCURRENCY,
     log_format: log_output.LogFormat = log_output.Format.TEXT,
     log_level: log_output.LogLevel = log_output.Level.INFO,

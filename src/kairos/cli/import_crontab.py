@@ -34,17 +34,19 @@ def import_crontab(
     tz: Annotated[
         str | None,
         typer.Option(
-            "--tz", metavar="ZONE", help="The time zone it is read in.", show_default="the machine's"
+            "--tz", metavar="ZONE", help="The time zone of the crontab.", show_default="the machine's"
         ),
     ] = None,
     user_format: Annotated[
         bool, typer.Option("--user-format", help="A sixth column names a user, as in /etc/crontab.")
     ] = False,
-    user: Annotated[str | None, typer.Option(help="As whom the workers run.", show_default="you")] = None,
+    user: Annotated[
+        str | None, typer.Option(help="The user that the workers run as.", show_default="you")
+    ] = None,
     allow_shell: Annotated[
         bool, typer.Option("--allow-shell", help="Let a shell run the lines that need one.")
     ] = False,
-    prefix: Annotated[str, typer.Option(help="What the names of the schedules begin with.")] = "crontab",
+    prefix: Annotated[str, typer.Option(help="The prefix of the schedules' names.")] = "crontab",
     as_json: Json = False,
 ) -> None:
     """Show the schedule that each line of a crontab would become; with --apply, create them."""

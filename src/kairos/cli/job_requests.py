@@ -128,10 +128,10 @@ def signal(
         ),
     ] = None,
     dedup_key: Annotated[
-        str | None, typer.Option(help="Send it once: a second one of this key is dropped.")
+        str | None, typer.Option(help="Send it once: a second signal with this key is dropped.")
     ] = None,
     by_key: Annotated[
-        bool, typer.Option("--by-key", help="Take digits for a unique key, not a number.")
+        bool, typer.Option("--by-key", help="Read digits as a unique key, not as a job's number.")
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -47,7 +47,7 @@ def add(
         ),
     ],
     expires_in: Annotated[
-        str | None, typer.Option(metavar="TIME", help="How long it is good for.", show_default="for ever")
+        str | None, typer.Option(metavar="TIME", help="How long the key is valid.", show_default="for ever")
     ] = None,
     as_json: Json = False,
 ) -> None:

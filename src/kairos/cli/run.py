@@ -15,7 +15,7 @@ from kairos.actions import command, command_allowlist
 from kairos.app import SyncKairos
 from kairos.cli import command_allowed, output, parse
 from kairos.cli.database_option import Json, on_database
-from kairos.cli.when import Intent, Zone, show_ticks
+from kairos.cli.when import CatchUp, Intent, Overlap, Zone, show_ticks
 from kairos.errors import BadRequest, Conflict, NotFound
 from kairos.machine.call import Call, Options, make_call
 from kairos.machine.registry import Registry
@@ -36,10 +36,8 @@ def run(
         str | None, typer.Option(help="The schedule's name.", show_default="the program's")
     ] = None,
     tz: Zone = "UTC",
-    overlap: Annotated[
-        str, typer.Option(help="While the last one still runs: allow, skip, queue or cancel.")
-    ] = "allow",
-    catch_up: Annotated[str, typer.Option(help="What was missed: none, last or all.")] = "last",
+    overlap: Overlap = "allow",
+    catch_up: CatchUp = "last",
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="End it after this time, such as 10m.")
     ] = None,

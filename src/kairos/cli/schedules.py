@@ -12,7 +12,7 @@ from kairos.app import SyncKairos
 from kairos.cli import output, parse
 from kairos.cli.app_loader import load_app, split_words
 from kairos.cli.database_option import DatabaseChoice, Json, connect, on_database, with_database
-from kairos.cli.when import Zone, show_ticks, when
+from kairos.cli.when import CatchUp, Overlap, Zone, show_ticks, when
 from kairos.shapes.schedule import Schedule, Tick
 
 app = typer.Typer(help="Look at schedules, add them, pause them, fire them.")
@@ -49,10 +49,8 @@ def add(
         ),
     ],
     tz: Zone = "UTC",
-    overlap: Annotated[
-        str, typer.Option(help="While a job still runs: allow, skip, queue or cancel.")
-    ] = "allow",
-    catch_up: Annotated[str, typer.Option(help="What was missed: none, last or all.")] = "last",
+    overlap: Overlap = "allow",
+    catch_up: CatchUp = "last",
     within: Annotated[str, typer.Option(metavar="TIME", help="How far back catching up goes.")] = "1d",
     jitter: Annotated[str, typer.Option(metavar="TIME", help="Spread the jobs over this time.")] = "0s",
     start: Annotated[
@@ -127,7 +125,7 @@ def show(kairos: SyncKairos, name: Name, as_json: Json = False) -> None:
 def pause(
     kairos: SyncKairos,
     name: Name,
-    reason: Annotated[str | None, typer.Option(help="Why, for those who find it paused.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Why; shown with the schedule.")] = None,
     as_json: Json = False,
 ) -> None:
     """Pause a schedule until it is resumed."""

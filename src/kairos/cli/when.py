@@ -19,6 +19,10 @@ Intent = Annotated[
     typer.Argument(metavar="INTENT", show_default=False, help='Such as "every weekday at 9am in London".'),
 ]
 Zone = Annotated[str, typer.Option("--tz", metavar="ZONE", help="The time zone if the intent names none.")]
+Overlap = Annotated[
+    str, typer.Option(help="What a tick does while the last job still runs: allow, skip, queue or cancel.")
+]
+CatchUp = Annotated[str, typer.Option(help="Which missed ticks fire later: none, last or all.")]
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="How many instants to show.")]
 
 

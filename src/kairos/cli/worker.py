@@ -42,7 +42,7 @@ def worker(
         str, typer.Option(metavar="TIME", help="How soon other workers take over the jobs of a lost machine.")
     ] = defaults.LEASE,
     poll: Annotated[
-        str, typer.Option(metavar="TIME", help="How soon a job is found whose notification was lost.")
+        str, typer.Option(metavar="TIME", help="How soon a job is found if its notification was lost.")
     ] = defaults.POLL,
     retention: Annotated[
         str, typer.Option(metavar="TIME", help="How long jobs are kept after their end.")
