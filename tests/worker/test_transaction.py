@@ -259,7 +259,7 @@ async def test_a_connection_cut_under_a_step_leaves_its_writes_and_its_outcome_t
             made = unit.commit
 
             async def commit_and_cut(settle: Any) -> None:
-                await (made(settle) if where == "after the commit" else unit.rollback())
+                await (made(settle) if where == "after the commit" else unit.close())
                 raise ConnectionResetError("cut")
 
             if where != "in the step" and next(cuts, None):
