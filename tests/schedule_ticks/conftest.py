@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tests.schedule_ticks.firing import NOON
+from tests.shared_database import database, kept_database
 
 from kairos import Context, Kairos
 from kairos.testing import Clock
+
+__all__ = ["database", "kept_database"]
 
 
 @pytest.fixture

@@ -27,6 +27,12 @@ TEXTS = [
 
 
 @pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
+@pytest.fixture
 def sql(database):
     """Run a statement beside Kairos, as an operator or an older release would."""
 

@@ -15,6 +15,12 @@ from kairos.worker import ticker
 from kairos.worker.ticker import MAX_TICKS, Ticker
 
 
+@pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
 @pytest.mark.parametrize(("moved", "fired"), [(-1, 0), (0, 1), (1, 1)])
 async def test_a_tick_fires_at_its_instant_and_not_a_microsecond_before(app, moved, fired):
     await add(app, "every hour")

@@ -15,6 +15,12 @@ from kairos.testing import drain
 MEGABYTE = 1_000_000
 
 
+@pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
 async def limit(app: Kairos, **quota: int) -> None:
     """A small quota, as a migration with these settings would store it."""
     await Kairos(app.store.url, **quota).migrate()

@@ -17,6 +17,12 @@ from kairos.testing import Clock, drain
 from kairos.worker.pruner import Pruner
 
 
+@pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
 class Gauge:
     """How many are inside at once, and the most that ever were."""
 

@@ -24,6 +24,12 @@ from kairos.worker import log_writer
 from kairos.worker.log_writer import LogWriter
 
 
+@pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
 async def lines(app: Kairos, job: int) -> list[str]:
     return [row.line for row in await app.logs(job)]
 

@@ -26,6 +26,12 @@ from kairos.worker.stdout_capture import capture_output
 
 
 @pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
+@pytest.fixture
 async def world(database: str) -> AsyncIterator[Rig]:
     async with rig(database) as world:
         yield world

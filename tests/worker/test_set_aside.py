@@ -23,6 +23,12 @@ READABLE = """create function public.readable(state jsonb, job bigint, broken bi
 as $$ begin if job = broken then raise data_corrupted; end if; return state; end $$"""
 
 
+@pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
 async def spoil(app: Kairos, job: int) -> None:
     """As if the stored state of a job were damaged: whoever reads it gets an error."""
     await fetch(app, READABLE)

@@ -46,6 +46,12 @@ LEFT: dict[str, tuple[str, str, Any]] = {
 }
 
 
+@pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
 @pytest.fixture(params=["async", "def"])
 async def uses(app: Kairos, request: pytest.FixtureRequest) -> Any:
     """Run a function on the connection of a step; its answer, and the process of Postgres that served it."""

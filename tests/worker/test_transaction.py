@@ -14,6 +14,12 @@ from kairos import Await, Backoff, Context, Done, Next, Replay, Stop, step
 from kairos.testing import drain
 
 
+@pytest.fixture
+def database(kairos_database: str) -> str:
+    """A database of each test's own: some tests here change its tables."""
+    return kairos_database
+
+
 async def ledger(app: Any) -> list[str]:
     return [row["note"] for row in await fetch(app, "select note from ledger order by id")]
 
