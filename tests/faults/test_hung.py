@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Iterator
 from signal import SIGSTOP, SIGTERM
 from typing import Any
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+from tests.engine_statements import Hand
 from tests.faults.proxy import Proxy
 from tests.faults.worker_processes import Crew
 from tests.worker.world import ended, fetch, until, verbs
@@ -21,6 +23,9 @@ from kairos.store import answer_watch, connection_settings
 from kairos.store.connection_settings import Deadlines
 from kairos.store.hosts import Hosts
 from kairos.worker import lease_watch
+from kairos.worker.keeper import Keeper
+from kairos.worker.keeper_process import KeeperProcess
+from kairos.worker.leases import Leases
 
 
 @pytest.fixture
@@ -110,6 +115,34 @@ async def test_a_keeper_that_is_frozen_is_replaced_before_a_lease_is_over(crew, 
     await until(is_renewed, "a renewal by another keeper")
     assert not set(frozen) & set(worker.keepers())
     assert await verbs(app, job.id) == []
+
+
+async def test_a_keeper_hands_back_after_an_outage_that_was_longer_than_the_lease(proxy, direct):
+    """Nobody could reap the jobs meanwhile, and after an outage others first extend all leases."""
+
+    @direct.job
+    async def run() -> None: ...
+
+    job = await run.enqueue()
+    leases = Leases(4)
+    (claim,) = await Hand(direct.store, "gone").pick()
+    leases.hold(claim)
+    leases.begin(claim)
+    async with Kairos(proxy.url) as app:
+        process = KeeperProcess(app.store, "gone", leases, 0.3, lambda _: None, lambda _: None)
+        proxy.refuse = True
+        proxy.cut()
+        began = time.monotonic()
+        handing_back = asyncio.create_task(asyncio.to_thread(Keeper(process.config).hand_back))
+        await until(lambda: proxy.refused and time.monotonic() > began + 1, "an outage beyond the lease")
+        proxy.refuse = False
+        await until(lambda: _reaped(direct, job.id), "the hand-back")
+        await handing_back
+    leases.close()
+
+
+async def _reaped(app: Kairos, job: int) -> bool:
+    return await verbs(app, job) == ["reap"]
 
 
 async def test_a_keeper_that_is_frozen_does_not_keep_its_worker_from_leaving(crew, app):

@@ -36,6 +36,8 @@ _SLOT = struct.Struct("qqq")  # job, lease, whether a step of it has begun
 _LAST_POLLS = 5
 # Seconds until the next attempt after a failed renewal, or after one that did not find a lease.
 _RETRY = 0.5
+# Seconds for which the keeper of a dead worker tries to hand its jobs back.
+_HAND_BACK_WITHIN = 60.0
 T = TypeVar("T")
 
 
@@ -134,32 +136,31 @@ class Keeper:
         """Hand back the dead worker's jobs: release those whose step had not started, and reap the others.
 
         This runs several times, because it skips rows that the worker's last statement still locks. While the database
-        is unavailable it retries, for the length of a lease but at most a minute.
+        is unavailable it retries, also beyond the lease: nobody else could reap the jobs meanwhile.
         """
         begun = [job for job, _, begun in self._slots() if begun]
-        deadline = time.monotonic() + min(self.lease.total_seconds(), 60.0)
+        deadline = time.monotonic() + _HAND_BACK_WITHIN
         polls = 0
         while polls < _LAST_POLLS and time.monotonic() < deadline:
             try:
-                queues, taken = self._take_back(begun)
+                queues = self._take_back(begun)
                 self._run("remove_worker", (self.worker, timedelta(days=36500)))
                 if queues:
                     self._run("notify_queues", (sorted(queues),))
-                polls += taken
+                polls += 1
             except psycopg.Error:
                 pass
             time.sleep(0.2)
 
-    def _take_back(self, begun: list[int]) -> tuple[set[str], bool]:
-        """Release and reap the jobs; return their queues, and whether Postgres took it.
-
-        If it did not, the cause may be one job: each is then taken back by itself.
+    def _take_back(self, begun: list[int]) -> set[str]:
+        """Release and reap the jobs; return their queues. If Postgres refuses, the cause may be one job: each is then
+        taken back by itself.
         """
         actor = f"keeper of {self.worker}"
         try:
             rows = self._run("release_unstarted", (self.worker, begun))
             rows += self._run("reap_jobs", (100_000, self.worker, actor, None, []))
-        except psycopg.OperationalError:
+        except (psycopg.OperationalError, psycopg.errors.ReadOnlySqlTransaction):
             raise
         except psycopg.Error:
             rows = []
@@ -172,8 +173,7 @@ class Keeper:
                         if has_begun
                         else self._run("release_unstarted", (self.worker, others))
                     )
-            return {row["queue"] for row in rows}, False
-        return {row["queue"] for row in rows}, True
+        return {row["queue"] for row in rows}
 
     def held(self) -> Iterator[tuple[int, int]]:
         """Yield each job and its lease token, from the shared memory."""
