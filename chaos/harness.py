@@ -160,6 +160,7 @@ class Run:
             # Retention has removed ended jobs: only the faults and the acknowledged jobs can be counted.
             missing = [each for each in missing if each.partition(":")[0] in {*self.chosen, "ack"}]
             violations = [*check(record, UNDER_LOAD), *self.growth.violations()]
+        violations += [f"a client failed: {error}" for error in self.clients.failures]
         return Report(plan.seed, plan.seconds, violations, counts, missing, self.impossible)
 
     # The parts of a run

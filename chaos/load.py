@@ -54,6 +54,7 @@ class Clients:
         self._readers: list[asyncio.Task[None]] = []
         self._patience = math.inf
         self._deadline = math.inf
+        self.failures: list[str] = []  # errors that no request may raise: its client gave up because of them
         self.backlog = 0  # live jobs, when last counted
         self.keyed = 0  # those with a partition key
         self.limited = 0  # those of the limited queue
@@ -255,4 +256,9 @@ class Clients:
     def _start(self, work: Any) -> None:
         task = asyncio.ensure_future(work)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.failures.append(f"{type(error).__name__}: {error}")
