@@ -18,7 +18,7 @@ from typing import Any
 
 import asyncpg
 
-from chaos import audit, guards, program, recovery
+from chaos import audit, guards, program, recovery, schedule
 from chaos.checker import UNDER_LOAD, check
 from chaos.faults import DatabaseFaults, NetworkFaults, ServerFaults, ServiceFaults
 from chaos.growth import Growth
@@ -38,7 +38,6 @@ preload("chaos.program", "chaos.probe")
 
 LEASE = 1.2
 WORKERS = 3
-TICK = 2  # seconds between two ticks of the schedule
 
 _LIVE = """
 select count(*) as all, count(partition_key) as keyed, count(*) filter (where queue = 'limited') as limited
@@ -213,7 +212,7 @@ class Run:
         self.clients = Clients(app, old, self.journal, self.dice)
         if plan.http:
             await self.clients.listen(f"http://127.0.0.1:{self.port}", readers=2)
-        first = await _schedule(app)
+        first = await schedule.add(app)
         self.stage = "faults"
         wanted = guards.wanted_faults(plan.seconds, self.chosen)
         of_workers = {name: self.chosen[name] for name in nemesis.worker_faults if name in self.chosen}
@@ -270,8 +269,8 @@ class Run:
         await self.nemesis.finish_deploy()
         await self.clients.finish(self.plan.patience)
         await _retry_until_answered(lambda: self._cancel_unacknowledged(app))
-        until = await _retry_until_answered(lambda: _pause(app))
-        self.journal.write("schedule", name="often", period=TICK, first=first, until=until or 0)
+        until = await _retry_until_answered(lambda: schedule.pause(app))
+        self.journal.write("schedule", name="often", period=schedule.TICK, first=first, until=until or 0)
         self.left = -1  # unknown until the next count
         self.drained = await self._wait_until_drained()
         await self.clients.close()
@@ -351,28 +350,6 @@ class Run:
 async def run(url: str, folder: Path, *, cluster: Cluster | None = None, **plan: Any) -> Report:
     """Run with the parameters of `Plan`; `cluster` is a Postgres that may be crashed, filled and failed over."""
     return await Run(Plan(**plan), folder).on(url, cluster)
-
-
-async def _schedule(app: Kairos) -> int:
-    """Add a schedule that catches up with every tick; return its first tick in microseconds."""
-    await app.schedules.add(
-        "often", f"every {TICK} seconds", app.action("tick").call(), catch_up="all", overlap="allow"
-    )
-    ticks = (await app.schedules.get("often")).next_ticks
-    return int(ticks[0].timestamp() * 1_000_000)
-
-
-async def _pause(app: Kairos) -> int:
-    """Wait until the schedule has caught up with now, and pause it; return now in microseconds."""
-    deadline = time.monotonic() + 60
-    async with app.store.connection() as connection:
-        now = await connection.fetchval("select kairos.now()")
-        while time.monotonic() < deadline:
-            if await connection.fetchval("select cursor_at >= $1 from kairos.schedules", now):
-                break
-            await asyncio.sleep(0.1)
-    await app.schedules.pause("often")
-    return int(now.timestamp() * 1_000_000)
 
 
 async def _retry_until_answered(request: Callable[[], Any]) -> Any:
