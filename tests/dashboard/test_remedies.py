@@ -71,3 +71,13 @@ def test_the_whole_sentence_of_an_alarm_is_one_key_away_from_its_line(look: Look
     page.locator("[data-alarm]").get_by_role("link", name="A long sentence").focus()
     page.keyboard.press("Enter")
     expect(page).to_have_url("/alarms/")
+
+
+def test_the_buttons_of_an_alarm_leave_its_sentence_the_width_of_a_laptop(look: Look) -> None:
+    page = look("/queues/", viewport={"width": 1024, "height": 800})
+    with_alarm(page, "jobs_failed", "fail", cause="2 jobs of fail failed; the last was job 7: no reason.")
+    page.goto("/alarms/")
+    sentence = page.get_by_text("2 jobs of fail failed")
+    expect(sentence).to_be_visible()
+    assert sentence.evaluate("each => each.getClientRects().length") == 1
+    assert page.locator("[data-alarm] p").first.bounding_box()["width"] > 600

@@ -29,13 +29,13 @@ function One({ alarm }: { alarm: Alarm }) {
   return (
     <li
       data-alarm={alarm.kind}
-      className={`${tone} flex flex-wrap items-start gap-x-4 gap-y-2 p-4 text-13 sm:flex-nowrap`}
+      className={`${tone} flex flex-wrap items-start gap-x-4 gap-y-2 p-4 text-13 xl:flex-nowrap`}
       style={open ? { boxShadow: "inset 3px 0 var(--tone)" } : undefined}
     >
       <span className="tone mt-0.5">
         <Icon name="warning" />
       </span>
-      <div className="min-w-0 grow basis-[calc(100%-40px)] sm:basis-0">
+      <div className="min-w-0 grow basis-[calc(100%-40px)] xl:basis-0">
         <p className="break-words">
           <span className="tone font-semibold">{alarm.severity}</span>{" "}
           <span className="font-medium">{visible(alarm.cause)}</span>
@@ -70,7 +70,7 @@ function One({ alarm }: { alarm: Alarm }) {
           )}
         </p>
       </div>
-      <span className="ml-8 flex flex-wrap gap-2 sm:ml-0 sm:justify-end">
+      <span className="ml-8 flex flex-wrap gap-2 xl:ml-0 xl:max-w-96 xl:justify-end">
         {remediesOf(alarm).map((remedy) => (
           <RemedyButton key={remedy.label} remedy={remedy} />
         ))}
