@@ -12,6 +12,7 @@ import pytest
 from tests.worker.world import ended, fetch, reaches, until, verbs, working
 
 from kairos import Context, Done, Kairos, Next, step
+from kairos.store.async_store import AsyncStore
 
 HOUR = 3600
 
@@ -122,6 +123,23 @@ async def test_what_a_stopping_worker_hands_back_goes_on_at_once_in_another(data
             go_on.set()
             await stopping
             assert (await ended(app, job.id)).state == "success"
+
+
+async def test_an_idle_worker_that_stops_wakes_no_other(database, monkeypatch):
+    app = Kairos(database)
+    ran: list[str] = []
+    run = AsyncStore.on
+
+    async def noted(store, connection, query):
+        ran.append(query.name)
+        return await run(store, connection, query)
+
+    async with app:
+        async with app.worker() as worker:
+            await until(lambda: worker.listener.is_receiving)
+            monkeypatch.setattr(AsyncStore, "on", noted)
+        assert "release_unstarted" in ran
+        assert "notify_queues" not in ran
 
 
 async def test_a_pick_whose_answer_comes_after_the_stop_is_given_back(database):

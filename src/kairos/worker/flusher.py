@@ -83,6 +83,7 @@ class Flusher(Loop):
         self._busy = False
         self._commit_began: float | None = None
         self._blocked = BlockedOutcomes(store, worker)
+        self.handed_back: set[str] = set()  # the queues of jobs that were committed as runnable
         self.committed = 0
         self.stale = 0
 
@@ -239,7 +240,9 @@ class Flusher(Loop):
                 if row["status"] == _EXECUTING:
                     self._run_ahead(settlement, row["lease"], row["picked"])
                     continue
-                more = more or row["status"] == _RUNNABLE
+                if row["status"] == _RUNNABLE:
+                    more = True
+                    self.handed_back.add(claim.queue)
             drop(claim)
             if claim.key is not None:
                 keys.add(claim.key)

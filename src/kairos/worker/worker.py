@@ -206,6 +206,7 @@ class Worker:
 
     async def _stop(self) -> None:
         self.picker.stopped = True
+        self.flusher.handed_back.clear()
         self.heartbeat.announce_stop()
         self._give_back()
         grace = duration(self.settings.grace, "grace").total_seconds()
@@ -261,9 +262,11 @@ class Worker:
             async with asyncio.timeout(_SHUTDOWN_TIMEOUT):
                 if settled:
                     # Release jobs of a pick whose answer was lost.
-                    await self._store.run(Query("release_unstarted", (self.name, [])))
-                    # Other workers continue with what was released.
-                    await self._store.run(Query("notify_queues", (list(self.settings.queues),)))
+                    rows = await self._store.run(Query("release_unstarted", (self.name, [])))
+                    # Only of these: a hundred idle workers that stop must not wake each other.
+                    queues = self.flusher.handed_back | {row["queue"] for row in rows}
+                    if queues:
+                        await self._store.run(Query("notify_queues", (sorted(queues),)))
                 await self.heartbeat.leave()
         except (*PASSING, REFUSED) as error:
             settled = False
