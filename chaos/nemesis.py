@@ -223,7 +223,7 @@ class Nemesis:
 
     async def _kill_keeper(self) -> bool:
         """Kill a keeper: its worker must start another one before the leases expire."""
-        keepers = [keeper for worker in self.workers for keeper in worker.keepers()]
+        keepers = [keeper for worker in self.workers for keeper in worker.waiting_keepers()]
         if not keepers:
             return False
         with suppress(ProcessLookupError):

@@ -41,11 +41,13 @@ class Forked:
         self._process.join()
 
     def keepers(self) -> list[int]:
-        """Return the keepers of this worker that have started: they wait in `select`."""
+        """Return the keepers of this worker."""
         found = (pid for pid in _processes() if _parent(pid) == self.pid)
-        return [
-            pid for pid in found if "keeper.py" in _read(pid, "cmdline") and "poll" in _read(pid, "wchan")
-        ]
+        return [pid for pid in found if "keeper.py" in _read(pid, "cmdline")]
+
+    def waiting_keepers(self) -> list[int]:
+        """Return the keepers that wait in `select` now, as each does first when it has started."""
+        return [pid for pid in self.keepers() if "poll" in _read(pid, "wchan")]
 
 
 def end_keepers(mark: str) -> None:

@@ -35,7 +35,7 @@ class Crew:
     async def ready(self, **settings: Any) -> Forked:
         """Start a worker and wait until it works and has its keeper."""
         new = self.hire(**settings)
-        await until(lambda: self.events("ready", pid=new.pid) and new.keepers(), "a worker")
+        await until(lambda: self.events("ready", pid=new.pid) and new.waiting_keepers(), "a worker")
         return new
 
     def events(self, event: str, **like: Any) -> list[dict[str, Any]]:
