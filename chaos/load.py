@@ -74,7 +74,7 @@ class Clients:
             while self.backlog > most or len(self._background) > _UNANSWERED:
                 await asyncio.sleep(0.1)
             sent += 1
-            self._start(getattr(self, f"_{kind}")())
+            self.start(getattr(self, f"_{kind}")())
 
     async def enqueue_load(self, rate: float, batch: int = 50) -> None:
         """Enqueue `rate` quick jobs a second in batches until cancelled, or as many as are processed."""
@@ -253,7 +253,8 @@ class Clients:
             self.counts[_COUNTED_ANSWERS[str(answer)]] += 1
         return True
 
-    def _start(self, work: Any) -> None:
+    def start(self, work: Any) -> None:
+        """Run a request in the background."""
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._ended)

@@ -215,7 +215,7 @@ async def test_what_an_outage_kept_clients_from_sending_is_sent_afterwards(monke
     clients = load.Clients(None, None, None, random.Random(1))
     monkeypatch.setattr(load, "time", SimpleNamespace(monotonic=lambda: now))
     monkeypatch.setattr(load, "asyncio", SimpleNamespace(sleep=sleep))
-    monkeypatch.setattr(clients, "_start", lambda work: (work.close(), sent.append(now)))
+    monkeypatch.setattr(clients, "start", lambda work: (work.close(), sent.append(now)))
     with pytest.raises(asyncio.CancelledError):
         await clients.run(rate=10, most=50)
     assert 190 <= len(sent) <= 201

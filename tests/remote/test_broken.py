@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from anyio._backends._asyncio import SocketStream
+from anyio.abc import SocketStream
 from tests.api.service_process import Served, serving
 from tests.remote.conftest import Told, told
 from tests.remote.cutting import Cutter
@@ -46,7 +46,7 @@ async def test_a_connection_that_is_closed_while_it_is_set_up_is_unreachable_als
     cutter: Cutter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """uvloop has no socket any more then, which anyio asks for its address."""
-    monkeypatch.setattr(SocketStream, "_raw_socket", property(lambda stream: None))
+    monkeypatch.setattr(SocketStream, "extra_attributes", property(lambda stream: None.getpeername()))
     async with KairosClient(cutter.url, tries=1) as client:
         with pytest.raises(Unreachable):
             await client.get(1)
