@@ -84,6 +84,6 @@ def test_an_alarm_about_a_number_of_jobs_is_not_said_to_have_come_as_often(look:
         row = page.locator("#main [data-alarm]")
         expect(row).to_contain_text("has 37 jobs")
         expect(row).not_to_contain_text("37 times")
-        expect(row.get_by_role("link", name="Jobs of this key")).to_have_attribute(
-            "href", "/jobs/?key=order%3A42"
+        expect(row.get_by_role("link", name="Running job")).to_have_attribute(
+            "href", "/jobs/?state=running&key=order%3A42"
         )

@@ -31,16 +31,16 @@ def test_a_paused_schedule_is_resumed_beside_its_alarm(look: Look, site: Site) -
 
 
 def test_missed_ticks_lead_to_their_backfill(look: Look, site: Site) -> None:
-    made = {"name": "missed", "when": "every day at 4am", "action": "greet", "input": {"name": "you"}}
+    made = {"name": "overdue", "when": "every day at 4am", "action": "greet", "input": {"name": "you"}}
     site.call("POST", "/api/schedules", made)
     page = look("/queues/")
-    with_alarm(page, "ticks_missed", "missed")
+    with_alarm(page, "ticks_missed", "overdue")
     page.goto("/alarms/")
     page.get_by_role("link", name="Backfill…").click()
-    expect(page.get_by_role("dialog")).to_contain_text("missed")
+    expect(page.get_by_role("dialog")).to_contain_text("overdue")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page).to_have_url("/schedule/?name=missed")
+    expect(page).to_have_url("/schedule/?name=overdue")
 
 
 def test_failed_jobs_are_retried_beside_their_alarm_once_they_were_counted(look: Look, site: Site) -> None:

@@ -84,9 +84,8 @@ function useEntries(typed: string, onEnqueue?: () => void): [string, Entry[], bo
   const [actions] = useState(pageActions);
   const other = theme === "dark" ? "light" : "dark";
   const groups: [string, Entry[], boolean][] = [];
-  if (/^\d+$/.test(typed)) groups.push(["Job", [to(`Open job ${typed}`, jobHref(typed))], true]);
-  else if (typed)
-    groups.push(["Search", [{ name: `Jobs that match ${typed}`, run: () => void search(typed, "") }], true]);
+  const isNumber = /^\d+$/.test(typed);
+  if (isNumber) groups.push(["Job", [to(`Open job ${typed}`, jobHref(typed))], true]);
   groups.push(
     ["On this page", actions, false],
     ["Pages", PAGES.map((page) => to(page.name, page.href)), false],
@@ -107,6 +106,9 @@ function useEntries(typed: string, onEnqueue?: () => void): [string, Entry[], bo
       false,
     ],
   );
+  // Last, so that Enter does what has the name that was typed, and searches if nothing has.
+  if (typed && !isNumber)
+    groups.push(["Search", [{ name: `Jobs that match ${typed}`, run: () => void search(typed, "") }], true]);
   return groups.filter(([, entries]) => entries.length > 0);
 }
 
