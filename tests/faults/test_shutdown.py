@@ -65,8 +65,8 @@ async def test_a_step_in_a_thread_that_outlasts_the_grace_does_not_keep_the_proc
     assert (row.verb, row.reason) == ("release", "its worker is shutting down")
 
 
-async def test_what_was_claimed_and_not_begun_is_released_and_the_next_step_of_a_machine_too(database):
-    app = Kairos(database)
+def two_steps(app: Kairos):
+    """Return a machine whose first step waits, the jobs in which that has begun, and what ends its wait."""
     begun, go_on = [], asyncio.Event()
 
     @app.machine("two")
@@ -81,8 +81,14 @@ async def test_what_was_claimed_and_not_begun_is_released_and_the_next_step_of_a
         async def second(self, ctx: Context):
             return Done()
 
+    return Two, begun, go_on
+
+
+async def test_what_was_claimed_and_not_begun_is_released_and_the_next_step_of_a_machine_too(database):
+    app = Kairos(database)
+    two, begun, go_on = two_steps(app)
     async with app:
-        jobs = [await Two.enqueue() for _ in range(5)]
+        jobs = [await two.enqueue() for _ in range(5)]
         async with app.worker(concurrency=1) as worker:
             worker.picker.pace.within = lambda _: 10  # it has been quick: it claims ahead
             await until(lambda: begun and worker.executor.load == 5)
@@ -99,22 +105,9 @@ async def test_what_was_claimed_and_not_begun_is_released_and_the_next_step_of_a
 
 async def test_what_a_stopping_worker_hands_back_goes_on_at_once_in_another(database):
     app = Kairos(database)
-    begun, go_on = [], asyncio.Event()
-
-    @app.machine("handed_over")
-    class HandedOver:
-        @step(initial=True, to=["second"])
-        async def first(self, ctx: Context):
-            begun.append(ctx.id)
-            await go_on.wait()
-            return Next("second")
-
-        @step(to=[])
-        async def second(self, ctx: Context):
-            return Done()
-
+    two, begun, go_on = two_steps(app)
     async with app, app.worker() as worker:
-        job = await HandedOver.enqueue()
+        job = await two.enqueue()
         await until(lambda: begun)
         async with app.worker(poll=3600.0) as other:
             await until(lambda: other.listener.is_receiving and not other.picker.seconds_in_tick)

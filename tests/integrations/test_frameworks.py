@@ -119,6 +119,19 @@ def test_djangos_settings_of_a_database_are_a_url() -> None:
         url_of({"ENGINE": "django.db.backends.sqlite3", "NAME": "x"})
 
 
+def run_alone(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own, without the settings of these tests."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")},
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
@@ -131,14 +144,7 @@ def test_a_setting_of_django_that_nobody_reads_is_refused(name: str, hint: str, 
         "import django; from django.conf import settings;"
         f"settings.configure(INSTALLED_APPS=['kairos.integrations.django'], {name}='x'); django.setup()"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
+    ended = run_alone(program, tmp_path)
     assert ended.returncode == 1
     assert f"Django's settings have {name}, which Kairos does not read there. {hint}" in ended.stderr
 
@@ -156,16 +162,7 @@ def test_a_worker_of_tasks_serves_their_queues_unless_it_is_told_others(tmp_path
         "from kairos.integrations.django.task_backends import queues_of_tasks;"
         "print(sorted(queues_of_tasks()), prepare(['worker', '--queues=mail']), os.environ['KAIROS_APP'])"
     )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")}
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
+    ended = run_alone(program, tmp_path)
     assert ended.stdout.strip() == (
         "['default', 'films', 'mail'] ['worker', '--queues=mail'] kairos.integrations.django.tasks:app"
     ), ended.stderr
@@ -179,16 +176,7 @@ def test_a_database_of_django_that_is_not_postgres_is_one_sentence(tmp_path: Pat
         "django.setup(); from django.core.management import execute_from_command_line;"
         "execute_from_command_line(['manage.py', 'kairos', 'migrate'])"
     )
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("KAIROS_")}
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
+    ended = run_alone(program, tmp_path)
     assert (ended.returncode, ended.stderr) == (
         78,
         "kairos: DATABASES['default'] is django.db.backends.sqlite3: Kairos needs PostgreSQL.\n",
