@@ -156,6 +156,7 @@ class Run:
         violations = check(record)
         if plan.load:
             counts.update(self.growth.figures())
+            counts["ack of the load"] = self.clients.counts["ack"] - counts["ack"]
             # Retention has removed ended jobs: only the faults and the acknowledged jobs can be counted.
             missing = [each for each in missing if each.partition(":")[0] in {*self.chosen, "ack"}]
             violations = [*check(record, UNDER_LOAD), *self.growth.violations()]

@@ -54,6 +54,7 @@ class Clients:
         self._readers: list[asyncio.Task[None]] = []
         self._patience = math.inf
         self._deadline = math.inf
+        self.unacknowledged = 0  # requests for a job that failed
         self.failures: list[str] = []  # errors that no request may raise: its client gave up because of them
         self.backlog = 0  # live jobs, when last counted
         self.keyed = 0  # those with a partition key
@@ -63,12 +64,13 @@ class Clients:
     async def run(self, rate: float, most: int, mix: Mapping[str, float] = MIX) -> None:
         """Enqueue jobs until cancelled, while at most `most` of them are live; `finish` completes what was begun.
 
-        What an outage prevented is sent afterwards, so that `rate` is the average of a run.
+        What an outage prevented is sent afterwards, and instead of a request that failed another one is made: `rate` is
+        the average of what is acknowledged.
         """
         began, sent = time.monotonic(), 0
         while True:
             # By the clock, not by a pause between two requests: at a thousand a second the errors would add up.
-            late = time.monotonic() - began - sent / rate
+            late = time.monotonic() - began - (sent - self.unacknowledged) / rate
             await asyncio.sleep(1 / (_CATCH_UP * rate) if late > 0 else -late)
             (kind,) = self._dice.choices(list(mix), list(mix.values()))
             while self.backlog > most or len(self._background) > _UNANSWERED:
@@ -213,6 +215,7 @@ class Clients:
                 job = await through.action(action).options(**options).enqueue(**state)
         except KairosError as error:
             self._journal.write("info", token=token, error=str(error))
+            self.unacknowledged += 1
             return None
         # The checker compares the order of jobs of a key by these acknowledgements.
         self._journal.write("ack", job=job.id, token=token, action=action, key=key)

@@ -89,17 +89,18 @@ async def test_one_sweep_lets_the_next_in_when_the_head_ends_unrun(jobs, ends):
 
 
 async def test_the_sweep_goes_round_all_keys_on_hold(jobs):
-    """A thousand keys a time: a second look goes on where the first one stopped, and then begins again."""
-    keys = [f"k{n:04}" for n in range(2250)]
+    """Some keys at a time: a look goes on where the one before stopped, and then begins again."""
+    keys = [f"k{n:04}" for n in range(650)]
     await jobs.enqueue_many(*({"key": key} for key in keys))
     await jobs.fetch("update kairos.gen_durable set held = true")
     sweeper = Sweeper(jobs.store, "sweeper")
     opened = []
-    for _ in range(4):
+    for _ in range(8):
         await sweeper.tick()
         opened.append(await jobs.value(OPEN))
-    assert opened == [1000, 2000, 2250, 2250]
+    assert 100 <= opened[0] <= 200
+    assert opened[-2:] == [650, 650]
     worker = jobs.worker()
     while claims := await worker.pick(room=200):
         await worker.commit(*map(done, claims))
-    assert await jobs.value("select count(*) from kairos.gen_durable where status = 'done'") == 2250
+    assert await jobs.value("select count(*) from kairos.gen_durable where status = 'done'") == 650
