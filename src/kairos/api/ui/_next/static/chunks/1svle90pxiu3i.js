@@ -1,1 +1,0 @@
-(globalThis.TURBOPACK||(globalThis.TURBOPACK=[])).push(["object"==typeof document?document.currentScript:void 0,28217,t=>{t.v(c=>Promise.all(["static/chunks/2zb-l7dbj5ch3.js"].map(c=>t.l(c))).then(()=>c(20405)))}]);

@@ -1,0 +1,1 @@
+(globalThis.TURBOPACK||(globalThis.TURBOPACK=[])).push(["object"==typeof document?document.currentScript:void 0,34415,s=>{s.v(t=>Promise.all(["static/chunks/18arkd3qrzmg7.js"].map(t=>s.l(t))).then(()=>t(65205)))},97576,s=>{s.v(t=>Promise.all(["static/chunks/2bbkqbsf879p3.js","static/chunks/1sahnn49jdoa5.js"].map(t=>s.l(t))).then(()=>t(34821)))}]);
