@@ -74,14 +74,54 @@ def test_a_length_past_the_limit_is_refused_before_the_body_comes(service: Share
         b"Content-Length: -1\r\n",
         b"Content-Length: 1e3\r\n",
         b"Transfer-Encoding: chunked, identity\r\n",
+        b"Transfer-Encoding: identity\r\n",
+        b"Transfer-Encoding: chunked, chunked\r\n",
+        b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: xchunked\r\n",
+        b"Transfer-Encoding: chunked;q=1\r\n",
+        b"Transfer-Encoding:\x0bchunked\r\n",
+        b"Transfer-Encoding : chunked\r\n",
+        b"Content-Length: 4\r\nTransfer-Encoding: gzip, chunked\r\n",
     ],
-    ids=["CL and TE", "TE and CL", "two lengths", "a negative length", "no number", "not chunked last"],
+    ids=[
+        "CL and TE",
+        "TE and CL",
+        "two lengths",
+        "a negative length",
+        "no number",
+        "not chunked last",
+        "not chunked",
+        "chunked twice",
+        "two lines",
+        "no name of one",
+        "a parameter",
+        "a stray byte",
+        "a space before the colon",
+        "CL and an unknown one",
+    ],
 )
 def test_a_body_whose_length_is_in_doubt_is_refused(service: Shared, headers: bytes) -> None:
     smuggled = b"0\r\n\r\nGET /api/session HTTP/1.1\r\nHost: localhost\r\n\r\n"
     answer = exchange(service, HEAD + headers + b"\r\n" + smuggled)
     assert answer.startswith(b"HTTP/1.1 400 "), answer
     assert b'"local"' not in answer
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [b"Transfer-Encoding: gzip, chunked\r\n", b"Transfer-Encoding: gzip\r\nTransfer-Encoding: Chunked\r\n"],
+    ids=["one line", "two lines"],
+)
+def test_a_body_in_another_encoding_than_chunked_is_refused(service: Shared, headers: bytes) -> None:
+    behind = b"0\r\n\r\nGET /api/session HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    answer = exchange(service, HEAD.replace(b"Connection: close\r\n", b"") + headers + b"\r\n" + behind)
+    assert answer.startswith(b"HTTP/1.1 501 ") and answer.count(b"HTTP/1.1 ") == 1, answer
+    assert b"connection: close" in answer.lower()
+
+
+def test_a_client_of_http_1_0_cannot_send_a_chunked_body(service: Shared) -> None:
+    sent = HEAD.replace(b"HTTP/1.1", b"HTTP/1.0") + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    assert exchange(service, sent).startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize(

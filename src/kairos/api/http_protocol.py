@@ -180,6 +180,10 @@ class HttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_headers = False
         self._stop_waiting()
+        if self._is_refused:
+            return  # it stands behind the request that was refused, whose length may be in doubt
+        if any(name == b"transfer-encoding" for name, _ in self.headers) and not self._check_encoding():
+            return
         if self._is_spare and self.url.partition(b"?")[0].decode("latin-1") not in ANY_HOST:
             self._refuse_busy()
             return
@@ -288,6 +292,21 @@ class HttpProtocol(HttpToolsProtocol):
         if self._write_check is not None:
             self._write_check.cancel()
             self._write_check = None
+
+    def _check_encoding(self) -> bool:
+        """Refuse a body that is encoded in another way than chunked, or whose length others may take for another one.
+
+        The parser takes any list that ends with "chunked", and does not decode the rest.
+        """
+        lists = [value for name, value in self.headers if name == b"transfer-encoding"]
+        codings = [each.strip().lower() for each in b",".join(lists).split(b",")]
+        has_length = any(name == b"content-length" for name, _ in self.headers)
+        if has_length or self.parser.get_http_version() == "1.0" or codings.count(b"chunked") != 1:
+            self.send_400_response("")
+        elif codings != [b"chunked"]:
+            status = HTTPStatus.NOT_IMPLEMENTED
+            self._refuse(status, "REFUSED", "The only Transfer-Encoding of a body may be chunked.")
+        return not self._is_refused
 
     def _refuse_busy(self) -> None:
         self._refuse(
