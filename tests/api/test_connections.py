@@ -192,6 +192,41 @@ async def test_pipelined_requests_are_parsed_as_they_are_answered(
     assert all(in_time)
 
 
+async def test_a_new_connection_does_not_wait_for_all_others_that_pipeline_requests(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them has a request ready in every turn of the event loop; the new one needs several turns."""
+    answered = 0
+    counts: list[int] = []  # at the begin of the new connection, and with its answer
+    made, completed = HttpProtocol.connection_made, HttpProtocol.on_response_complete
+
+    def connection_made(self: HttpProtocol, transport: Any) -> None:
+        made(self, transport)
+        if self.client is not None and self.client[0] == "127.0.0.9":
+            counts.append(answered)
+
+    def on_response_complete(self: HttpProtocol) -> None:
+        nonlocal answered
+        answered += 1
+        if self.client is not None and self.client[0] == "127.0.0.9":
+            counts.append(answered)
+        completed(self)
+
+    monkeypatch.setattr(HttpProtocol, "connection_made", connection_made)
+    monkeypatch.setattr(HttpProtocol, "on_response_complete", on_response_complete)
+    many = 60
+    async with serve(rate=100_000, burst=100_000) as served, AsyncExitStack() as stack:
+        lines = [await stack.enter_async_context(line(served.port, VERSION * 100)) for _ in range(many)]
+        await until(lambda: answered > 2 * many, "requests that are answered")
+        async with line(served.port, HEALTH, "127.0.0.9") as (reader, _):
+            assert b" 200 " in await answer_of(reader)
+        for reader, _ in lines:
+            for _ in range(100):
+                assert b" 200 " in await answer_of(reader)
+    first, last = counts
+    assert last - first < many
+
+
 @pytest.mark.parametrize("sent", [VERSION, VERSION * 3], ids=["one", "pipelined"])
 async def test_a_client_that_closed_its_side_gets_its_answers(serve: Any, sent: bytes) -> None:
     async with serve(open=True) as served, line(served.port, sent) as (reader, writer):

@@ -11,6 +11,7 @@ import uvicorn
 
 from kairos.api.app import Service
 from kairos.api.connection_limits import ConnectionLimits
+from kairos.api.fair_turns import FairTurns
 from kairos.api.http_protocol import HttpProtocol
 from kairos.api.settings import ServiceSettings
 from kairos.api.sockets import listen
@@ -66,7 +67,7 @@ class Server:
             settings.limit_concurrency, settings.connections_per_address, settings.trusted_proxies
         )
         config = uvicorn.Config(
-            app,
+            FairTurns(app, settings.limit_concurrency),
             http=HttpProtocol.with_limits(settings.receive_timeout, settings.idle_timeout, limits),
             loop="none",
             ws="none",
