@@ -11,6 +11,8 @@ from tests.api.service_process import Served, serving
 from tests.engine_statements import Rig
 
 from kairos import Kairos
+from kairos.operations import bulk_jobs
+from kairos.testing import drain
 
 BUDGET = 50_000
 TEXT = "x" * 20_000
@@ -108,3 +110,27 @@ async def test_schedules(app: Kairos, http: httpx2.AsyncClient) -> None:
 @pytest.mark.parametrize("path", ["history", "signals", "logs"])
 async def test_a_page_of_a_job_that_is_not_there_is_not_found(http: httpx2.AsyncClient, path: str) -> None:
     assert (await http.get(f"/api/jobs/999999/{path}")).status_code == 404
+
+
+async def test_a_bulk_retry(app: Kairos, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes every input again, all those of one request in one transaction."""
+    monkeypatch.setattr(bulk_jobs, "MOST_RETRIED_BYTES", BUDGET)
+
+    @app.job
+    async def act(text: str) -> None: ...
+
+    jobs = [await act.enqueue(text=TEXT) for _ in range(ROWS)]
+    await drain(app)
+    body: dict[str, Any] = {"filter": {"state": "success"}}
+    counted = (await http.post("/api/jobs/bulk/retry", json={**body, "dryRun": True})).json()
+    assert (counted["matched"], counted["nextCursor"]) == (ROWS, None)
+    done = []
+    while body.get("cursor", "") is not None:
+        answer = (await http.post("/api/jobs/bulk/retry", json=body)).json()
+        done.append(answer["done"])
+        assert answer["matched"] == answer["done"]
+        body["cursor"] = answer["nextCursor"]
+    assert max(done) == BUDGET // len(TEXT) + 1
+    assert sum(done) == ROWS
+    retried = await app.jobs(state="pending", limit=100)
+    assert sorted(job.retry_of or 0 for job in retried) == [job.id for job in jobs]
