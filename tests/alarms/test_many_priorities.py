@@ -10,7 +10,8 @@ from tests.worker.world import fetch
 
 from kairos import Kairos
 from kairos.alarms.thresholds import Thresholds
-from kairos.operations import alarm_checks, alarms, queue, queues_and_workers
+from kairos.operations import alarm_checks, alarms, counts, find_jobs, queue, queues_and_workers
+from kairos.shapes.job_filters import Filters
 from kairos.worker.alarm_loop import run_checks
 
 JOBS = """
@@ -23,7 +24,7 @@ def jobs(number: int, when: str = "- interval '1 hour'") -> str:
     return JOBS.format(jobs=number, when=when)
 
 
-@pytest.mark.parametrize("name", ["list_queues", "find_late_queues"])
+@pytest.mark.parametrize("name", ["list_queues", "find_late_queues", "count_jobs", "find_due_jobs"])
 def test_far_fewer_jobs_are_read_than_there_are_priorities(database: str, name: str) -> None:
     with psycopg.connect(database, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection:
         connection.execute(jobs(40_000).encode())
@@ -32,6 +33,8 @@ def test_far_fewer_jobs_are_read_than_there_are_priorities(database: str, name: 
         values = {
             "list_queues": [None, 1000, None, None, "30 s", 100],
             "find_late_queues": ["1 min", "1 min", "30 s", 200, 100],
+            "count_jobs": [200, *[None] * 9, 200],
+            "find_due_jobs": [False, None, None, 200, 50],
         }[name]
         counted = connection.execute(
             "select cardinality(parameter_types) from pg_prepared_statements"
@@ -53,6 +56,22 @@ async def test_jobs_of_more_priorities_than_are_looked_at_are_counted_together(
     crowded = await app.run(queue("crowded"))
     assert (crowded.pending, crowded.scheduled, crowded.at_least) == (30, 12, ())
     assert (whole.pending, whole.scheduled, whole.oldest_at) == (30, 12, crowded.oldest_at)
+
+
+async def test_jobs_of_more_priorities_than_are_looked_at_are_counted_and_listed(
+    app: Kairos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fetch(app, jobs(30))
+    await fetch(app, jobs(12, "+ interval '1 hour'").replace("n - 20000", "n - 10000"))
+    whole = await app.run(counts(Filters()))
+    assert (whole.states["pending"], whole.states["scheduled"], whole.at_least) == (30, 12, ())
+    monkeypatch.setattr(find_jobs, "MAX_GATHERED", 5)
+    monkeypatch.setattr(find_jobs, "MAX_SORTED", 5)
+    crowded = await app.run(counts(Filters()))
+    assert crowded.states["pending"] > 0
+    assert crowded.at_least == ("scheduled", "pending")
+    for state, number in (("pending", 30), ("scheduled", 12)):
+        assert len(await app.jobs(state=state, limit=50)) == number
 
 
 async def test_where_the_count_ends_early_both_states_may_have_more(

@@ -185,7 +185,11 @@ def _most_due(filters: Filters, limit: int) -> int:
 def _gather_ids(query: Query) -> Operation[list[int] | None]:
     """Return the ids that a statement finds, newest first; None if there are too many or it has no index."""
     found = yield query
-    too_many = found[0]["too_many"] if found and "too_many" in found[0] else len(found) > MAX_GATHERED
+    too_many = (
+        any(row["too_many"] for row in found)
+        if found and "too_many" in found[0]
+        else len(found) > MAX_GATHERED
+    )
     if too_many or (found and found[0].get("declared") is False):
         return None
     return sorted((row["id"] for row in found if row["id"] is not None), reverse=True)

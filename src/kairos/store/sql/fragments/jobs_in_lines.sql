@@ -1,6 +1,6 @@
--- jobs_in_lines: {column} of the jobs in `lines` and in `held` (see waiting_lines) with an eligible_at {side} now, at
--- most {most} of each, if {if}. Jobs on the other side of now are not read.
-  (select each.* from (select * from lines where {if}) l
+-- jobs_in_lines: {column} of the jobs in `few_lines`, the first of `lines`, and in `held` (see waiting_lines) with an
+-- eligible_at {side} now, at most {most} of each, if {if}. Jobs on the other side of now are not read.
+  (select each.* from (select * from few_lines where {if}) l
    cross join lateral (
      select {column} from kairos.gen_durable g
      where g.queue = l.queue and g.status = 'runnable' and not g.held and g.priority = l.priority

@@ -4,18 +4,23 @@
 -- schedule, parent, error and retry. Pending and scheduled jobs have one stored status. If the queue is the only
 -- filter, the pick index tells them apart. Otherwise `runnable` counts both, and `due` counts those that are due, among
 -- $11 jobs examined. If more than $11 are due, there is a row `due unread`, and `later` counts those that are not due
--- in the same way (`later unread`).
+-- in the same way (`later unread`). So it is done, whatever the filters are, where there are more than $11 pairs of
+-- queue and priority: only the first of them are looked at, and both rows `unread` are there.
 -- Index: gen_durable_lease, gen_durable_kinds, and that of the filter.
 with recursive
 {waiting_lines: queue=$3; after=''; most=65536},
-range as materialized (
+few_lines as materialized (
+  select l.queue, l.priority from lines l limit $11::int + 1
+), crowded as materialized (
+  select count(*) > $11::int as yes from few_lines
+), range as materialized (
   select coalesce(kairos.id_at($6::timestamptz), 0) as first,
     coalesce(kairos.id_at($7::timestamptz), 9223372036854775807) as below
 ), path as materialized (
   select case when num_nonnulls($4::text, $5::text, $8::bigint, $9::text, $10::bigint) > 0 then 'own' else 'kinds' end as name,
     -- Then the pick index tells due jobs from scheduled ones; it has neither actions nor ids.
     num_nonnulls($2::text, $4::text, $5::text, $8::bigint, $6::timestamptz, $7::timestamptz, $9::text, $10::bigint) = 0
-      as by_line
+      and not (select c.yes from crowded c) as by_line
 ), statuses as materialized (
   select s as status from unnest(enum_range(null::kairos.durable_status)) s where s <> 'executing'
 ),
@@ -26,7 +31,7 @@ kinds as materialized (
   {jobs_in_lines: column=g.id; side=<=; most=$11::int + 1; if=not (select p.by_line from path p)}
 ), later as materialized (
   -- If so many jobs are due, few are usually scheduled for later.
-  {jobs_in_lines: column=g.id; side=>; most=$11::int + 1; if=(select count(*) > $11::int from due)}
+  {jobs_in_lines: column=g.id; side=>; most=$11::int + 1; if=(select count(*) > $11::int or (select c.yes from crowded c) from due)}
 ), counted (state, jobs) as (
   select case s.status when 'runnable' then 'runnable' else kairos.job_state(s.status, kairos.now(), kairos.now()) end, n.jobs
   from statuses s
@@ -69,9 +74,9 @@ kinds as materialized (
   ) each
   group by d.side
   union all
-  select 'due unread', 1 from due having count(*) > $11::int
+  select 'due unread', 1 from due having count(*) > $11::int or (select c.yes from crowded c)
   union all
-  select 'later unread', 1 from later having count(*) > $11::int
+  select 'later unread', 1 from later having count(*) > $11::int or (select c.yes from crowded c)
   union all
   select 'pending', count(*) from (
     {jobs_in_lines: column=; side=<=; most=$1::int + 1; if=(select p.by_line from path p)}
