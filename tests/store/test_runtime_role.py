@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -11,12 +12,15 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from tests.engine_statements import Rig
 from tests.store.old_databases import ask, files
+from tests.worker.world import until
 
 from kairos import Await, Backoff, Context, Done, Kairos, SyncKairos, step
 from kairos.errors import ConfigError, JobFailed, NotFound
 from kairos.store import migration_files
 from kairos.store.query import Query, statements
+from kairos.worker.blocking_sessions import end_frozen, find_blockers
 
 SQL = statements("kairos")
 Connection = psycopg.Connection[Any]
@@ -256,3 +260,42 @@ def test_a_role_that_would_protect_nothing_is_refused(
 def test_a_runtime_role_that_cannot_be_a_name_is_refused(kairos_database: str, wrong: str) -> None:
     with pytest.raises(ConfigError, match="runtime_role"):
         SyncKairos(kairos_database, runtime_role=wrong)
+
+
+@pytest.fixture
+def login(kairos_admin: Any, url: str, role: str) -> Iterator[str]:
+    """The URL for a role that has no rights of its own and works as the runtime role."""
+    name = f"login_{uuid4().hex[:8]}"
+    kairos_admin.execute(f'create role {name} login noinherit in role "{role}"'.encode())
+    kairos_admin.execute(f'alter role {name} set role = "{role}"'.encode())
+    yield re.sub("//.*?@", f"//{name}@", url)
+    kairos_admin.execute(f"drop role {name}".encode())
+
+
+LOCKS_A_JOB = "begin; select from kairos.gen_durable for update"
+
+
+@pytest.mark.parametrize("statement", ["end_frozen_sessions", "end_sessions", "end_step_sessions"])
+async def test_sessions_are_ended_by_a_role_that_works_as_another(
+    kairos_admin: Any, login: str, role: str, statement: str
+) -> None:
+    """They are sessions of the role that logged in, and the other one may not end them, nor see what they do."""
+    name = "kairos step 7:1" if "step" in statement else "kairos"
+    async with Kairos(login) as app:
+        job = await Rig(app.store).enqueue()
+        frozen = await app.store.connect()
+        assert await frozen.fetchval("select current_user") == role
+        await frozen.execute(f"set application_name = '{name}'")
+        await frozen.execute(f"{LOCKS_A_JOB}; select pg_advisory_xact_lock(7)")
+        pid = frozen.get_server_pid()
+        waits = f"select 1 from pg_stat_activity where pid = {pid} and clock_timestamp() - state_change > '0.7 s'"
+        await until(lambda: kairos_admin.execute(waits.encode()).fetchone(), "a session that waits for long")
+        if statement == "end_sessions":
+            assert await end_frozen(app.store, await find_blockers(app.store, job))
+        else:
+            parameters = ([name],) if "step" in statement else ()
+            (row,) = await app.store.run(Query(statement, parameters))
+            assert (row["pid"], row["ended"]) == (pid, True)
+        await until(frozen.is_closed, "the end of the session")
+        async with app.store.connection() as connection:
+            assert await connection.fetchval("select current_user") == role

@@ -3,10 +3,11 @@
 -- needs milliseconds for each of these, so this one is frozen or gone. A session is `active` if its client does not
 -- read its result, or sent only half of a statement; no timeout of Postgres ends it. The lock 118066125107059 is that
 -- of a migration (MUTEX in store/migration_runner.py), which may wait for long.
+with
+{sessions}
 select a.pid, a.application_name, pg_terminate_backend(a.pid) as ended
-from pg_stat_activity a
-where a.datname = current_database() and a.usename = current_user and a.pid <> pg_backend_pid()
-  and a.application_name ~ '^kairos( |$)' and a.application_name not like 'kairos step %'
+from sessions a
+where a.own and a.application_name not like 'kairos step %'
   and (a.state like 'idle in transaction%' or (a.state = 'active' and a.wait_event_type = 'Client'))
   and a.state_change < clock_timestamp() - interval '0.6 seconds'
   and (a.query like '-- pick\_%' or exists (

@@ -1,6 +1,8 @@
 -- find_lock_holders: the sessions that lock a whole table of Kairos, or for whose locks sessions of Kairos of this role
 -- wait, and what they lock. Those that only stand in the queue for the same lock are left out.
-select distinct f.locked, h.pid, h.usename::text as usename, h.application_name, coalesce(h.state, '?') as state,
+with
+{sessions}
+select distinct f.locked, h.pid, h.usename, h.application_name, coalesce(h.state, '?') as state,
   h.state_change at time zone 'utc' as state_change
 from (
   select l.pid, l.relation::regclass::text as locked
@@ -10,12 +12,11 @@ from (
     and l.database = (select d.oid from pg_database d where d.datname = current_database())
   union all
   select b.pid, coalesce(l.relation::regclass::text, l.locktype)
-  from pg_stat_activity w
+  from sessions w
   join pg_locks l on l.pid = w.pid and not l.granted
   cross join lateral unnest(pg_blocking_pids(w.pid)) as b (pid)
-  where w.datname = current_database() and w.usename = current_user and w.wait_event_type = 'Lock'
-    and w.application_name ~ '^kairos( |$)'
+  where w.own and w.wait_event_type = 'Lock'
 ) f
-join pg_stat_activity h on h.pid = f.pid
+join sessions h on h.pid = f.pid
 where h.wait_event_type is distinct from 'Lock'
 order by f.locked, h.pid
