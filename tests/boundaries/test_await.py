@@ -25,9 +25,9 @@ async def test_a_waiting_job_is_woken_or_timed_out_and_never_both(moment: Moment
     job = await parked(moment, timeout=10 * SECOND)
     await moment.at(moment.start + 10 * SECOND + offset)
     late = offset >= 0 * US
-    assert await moment.would("timeout_jobs", 100) == ({job} if late else set())
+    assert await moment.would("timeout_jobs", 100, None, []) == ({job} if late else set())
     assert await moment.app.signal(job, "paid") == ("delivered" if late else "woke")
-    assert await moment.ids("timeout_jobs", 100) == ({job} if late else set())
+    assert await moment.ids("timeout_jobs", 100, None, []) == ({job} if late else set())
     assert await moment.verbs_of(job) == ["await", "timeout" if late else "wake"]
     assert await moment.state(job) == "pending"
 
@@ -45,13 +45,13 @@ async def test_the_sweeper_ends_an_await_at_the_instant_of_its_deadline(
 async def test_a_deadline_of_nothing_is_over_at_once(moment: Moment) -> None:
     job = await parked(moment, timeout=0 * SECOND)
     assert await moment.app.signal(job, "paid") == "delivered"
-    assert await moment.ids("timeout_jobs", 100) == {job}
+    assert await moment.ids("timeout_jobs", 100, None, []) == {job}
 
 
 async def test_an_await_without_a_deadline_waits_for_ever(moment: Moment) -> None:
     job = await parked(moment)
     await moment.at(moment.start + timedelta(days=36500))
-    assert await moment.ids("timeout_jobs", 100) == set()
+    assert await moment.ids("timeout_jobs", 100, None, []) == set()
     assert await moment.app.signal(job, "refused") == "woke"
 
 
@@ -93,4 +93,4 @@ async def test_after_its_deadline_the_job_goes_on_where_it_was_told_to(
 async def test_no_more_are_timed_out_at_once_than_asked(moment: Moment, limit: int) -> None:
     for _ in range(2):
         await parked(moment, timeout=0 * SECOND)
-    assert len(await moment.ids("timeout_jobs", limit)) == min(limit, 2)
+    assert len(await moment.ids("timeout_jobs", limit, None, [])) == min(limit, 2)

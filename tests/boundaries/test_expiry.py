@@ -24,7 +24,7 @@ async def test_a_live_job_is_pickable_or_expirable_and_never_both(moment: Moment
         name = None if key is None else f"{key} {due} {end}"
         job = await moment.enqueue(run_at=moment.start + due, expires_at=moment.start + end, key=name)
         jobs[job] = (due, end)
-    expirable = await moment.would("expire_jobs", 100)
+    expirable = await moment.would("expire_jobs", 100, None, [])
     pickable = {claim.id for claim in await moment.worker().pick()}
     assert expirable == {job for job, (_, end) in jobs.items() if end <= 0 * US}
     assert pickable == {job for job, (due, end) in jobs.items() if due <= 0 * US < end}
@@ -82,7 +82,7 @@ async def test_an_absolute_end_stands_as_it_is_given(moment: Moment) -> None:
 async def test_a_job_without_a_ttl_never_expires(moment: Moment) -> None:
     job = await moment.enqueue()
     await moment.at(moment.start + timedelta(days=36500))
-    assert await moment.ids("expire_jobs", 100) == set()
+    assert await moment.ids("expire_jobs", 100, None, []) == set()
     assert [claim.id for claim in await moment.worker().pick()] == [job]
 
 
@@ -110,11 +110,11 @@ async def test_a_job_expires_only_while_it_waits_for_a_worker(moment: Moment) ->
     claims = {claim.id: claim for claim in await hand.pick()}
     await hand.commit(park(claims[waiting], "paid"))
     await moment.at(moment.start + 2 * SECOND)
-    assert await moment.ids("expire_jobs", 100) == set()
+    assert await moment.ids("expire_jobs", 100, None, []) == set()
     await hand.commit(replay(claims[running]))
-    assert await moment.ids("expire_jobs", 100) == {running}
+    assert await moment.ids("expire_jobs", 100, None, []) == {running}
     assert await moment.app.signal(waiting, "paid") == "woke"
-    assert await moment.ids("expire_jobs", 100) == {waiting}
+    assert await moment.ids("expire_jobs", 100, None, []) == {waiting}
 
 
 @around
@@ -125,7 +125,7 @@ async def test_a_claim_runs_ahead_only_while_the_ttl_is_open(moment: Moment, off
     await moment.at(moment.start + SECOND + offset)
     assert await hand.commit(go(claim, ahead=True)) == 1
     assert await moment.status(job) == ("executing" if offset < 0 * US else "runnable")
-    assert bool(await moment.ids("expire_jobs", 100)) == (offset >= 0 * US)
+    assert bool(await moment.ids("expire_jobs", 100, None, [])) == (offset >= 0 * US)
 
 
 @around
@@ -143,4 +143,4 @@ async def test_a_job_whose_ttl_closed_does_not_stand_in_the_way_of_its_key(
 async def test_no_more_expire_at_once_than_asked(moment: Moment, limit: int) -> None:
     for _ in range(3):
         await moment.enqueue(ttl=0)
-    assert len(await moment.ids("expire_jobs", limit)) == min(limit, 3)
+    assert len(await moment.ids("expire_jobs", limit, None, [])) == min(limit, 3)

@@ -140,7 +140,7 @@ async def last_microsecond_of_a_ttl(s: Script) -> None:
     clock = await Clock(s.app).install()
     job = await s.app.get(await s.accept(ttl="10s"))
     await clock.freeze(job.expires_at - job.expires_at.resolution)
-    await s.rig.run("expire_jobs", 10)
+    await s.rig.run("expire_jobs", 10, None, [])
     await s.finish("w1", *await s.pick("w1"))
 
 

@@ -137,7 +137,7 @@ async def test_the_next_is_let_in_when_the_head_of_the_line_ends_unrun(jobs, eve
         prepare.head, prepare.next = [job.id for job in await jobs.enqueue_many({"ttl": "1h", **KEY}, KEY)]
         if statement == "expire":
             await jobs.fetch("update kairos.gen_durable set expires_at = now() where id = $1", prepare.head)
-        ends = cancels(prepare.head) if statement == "cancel" else sends("expire_jobs", 10)
+        ends = cancels(prepare.head) if statement == "cancel" else sends("expire_jobs", 10, None, [])
         return {"ends": ends, "picker": picks("w1", gated=_PICK)}
 
     async def check(result):

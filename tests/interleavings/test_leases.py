@@ -162,7 +162,7 @@ async def test_a_job_is_picked_or_expired_and_never_both(jobs, orders, every_ord
         return {
             "clock": sends("pass", job),
             "worker": picks("w1", ending=worker),
-            "sweeper": sends("expire_jobs", 10, ending=sweeper),
+            "sweeper": sends("expire_jobs", 10, None, [], ending=sweeper),
         }
 
     async def check(result):

@@ -13,7 +13,7 @@ from kairos.worker.ticker import Ticker
 
 SET = "update kairos.gen_durable set {} where id = any ($1)"
 STOP = {
-    "expire_jobs": ("expires_at = now()", lambda mine, others: (len(mine),)),
+    "expire_jobs": ("expires_at = now()", lambda mine, others: (len(mine), None, [])),
     "reap_jobs": ("lease_expires_at = now()", lambda mine, others: (len(mine), None, "reaper", None, [])),
     "release_unstarted": ("cancel_requested_at = now()", lambda mine, others: ("w2", others)),
 }

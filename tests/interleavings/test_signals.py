@@ -62,7 +62,7 @@ async def test_a_deadline_and_a_signal_wake_the_job_once(jobs, orders, every_ord
         await jobs.worker().commit(park(claim, "go", timeout=timedelta(hours=1), then="late"))
         return {
             "clock": sends("pass", claim.id),
-            "sweeper": sends("timeout_jobs", 10, ending=ending),
+            "sweeper": sends("timeout_jobs", 10, None, [], ending=ending),
             "sender": delivers(claim.id, "go"),
         }
 

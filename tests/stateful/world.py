@@ -66,8 +66,8 @@ class World(RuleBasedStateMachine):
     def sweep(self) -> None:
         for statement, params, expected in (
             ("reap_jobs", (100, None, "reaper", None, []), self.model.reap),
-            ("expire_jobs", (100,), self.model.expire),
-            ("timeout_jobs", (100,), self.model.time_out),
+            ("expire_jobs", (100, None, []), self.model.expire),
+            ("timeout_jobs", (100, None, []), self.model.time_out),
         ):
             assert {row["id"] for row in self.do(self.rig.run(statement, *params))} == expected(), statement
 

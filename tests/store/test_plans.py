@@ -66,6 +66,8 @@ BY_PLACE: dict[tuple[str, int], Any] = {
     ("list_queues", 1): None,
     ("reap_jobs", 2): None,
     ("reap_jobs", 4): None,
+    ("expire_jobs", 2): None,
+    ("timeout_jobs", 2): None,
     ("find_stuck_keys", 1): "key",
     ("purge_jobs", 1): "7 days",
     ("purge_jobs", 3): None,

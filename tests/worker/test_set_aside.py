@@ -182,20 +182,25 @@ async def test_a_sweep_that_postgres_refuses_does_not_stop_the_others(app):
         assert [(await app.get(each.id)).state for each in (job, lost)] == ["expired", "running"]
 
 
-REFUSE_REAP = """
+REFUSE = """
 create function public.refuse() returns trigger language plpgsql as $$ begin
-  if new.id = any (tg_argv[0]::bigint[]) then raise 'no reap of job %', new.id; end if;
+  if new.id = any (tg_argv[0]::bigint[]) then raise 'no change of job %', new.id; end if;
   return new;
 end $$;
 create trigger refuse before update on kairos.gen_durable for each row
-  when (old.status = 'executing' and new.status <> 'executing') execute function public.refuse('{jobs}')
+  when ({when}) execute function public.refuse('{jobs}')
 """
 
 
-async def refuse_reaps(app: Kairos, *jobs: int) -> None:
+async def refuse_changes(app: Kairos, when: str, *jobs: int) -> None:
     """As a trigger or a constraint of the database's owner would."""
     async with app.store.connection() as connection:
-        await connection.execute(REFUSE_REAP.replace("{jobs}", f"{{{','.join(map(str, jobs))}}}"))
+        named = REFUSE.replace("{jobs}", f"{{{','.join(map(str, jobs))}}}")
+        await connection.execute(named.replace("{when}", when))
+
+
+async def refuse_reaps(app: Kairos, *jobs: int) -> None:
+    await refuse_changes(app, "old.status = 'executing' and new.status <> 'executing'", *jobs)
 
 
 async def test_jobs_whose_reap_postgres_refuses_are_left_alone_by_name_and_the_others_are_reaped(app):
@@ -212,7 +217,7 @@ async def test_jobs_whose_reap_postgres_refuses_are_left_alone_by_name_and_the_o
             await sweeper.tick()
         assert [(await app.get(job)).state for job in jobs] == ["running", "pending", "pending"]
         (line,) = (line for line in logs if line["event"] == "the reap of a job is refused")
-        assert line["job"] == jobs[0] and f"no reap of job {jobs[0]}" in line["error"]
+        assert line["job"] == jobs[0] and f"no change of job {jobs[0]}" in line["error"]
         # Those that are lost later are not held up by it either.
         await Hand(app.store, "gone").pick()
         await Rig(app.store).let_leases_expire(*jobs[1:])
@@ -223,6 +228,72 @@ async def test_jobs_whose_reap_postgres_refuses_are_left_alone_by_name_and_the_o
         await fetch(app, "drop trigger refuse on kairos.gen_durable")
         await Sweeper(app.store, "w").tick()
         assert (await app.get(jobs[0])).state == "pending"
+
+
+SWEPT = {
+    "expire": ("expires_at = now()", "expired", "the expiry of a job is refused"),
+    "timeout": (
+        "status = 'awaiting_signal', awaits = '{go}', await_until = now()",
+        "pending",
+        "the timeout of an await is refused",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "after", "complaint"), SWEPT.values(), ids=SWEPT)
+async def test_a_job_whose_sweep_postgres_refuses_is_left_alone_by_name_and_the_others_are_swept(
+    app, change, after, complaint
+):
+    @app.job
+    async def run() -> None: ...
+
+    async with app:
+        jobs = [(await run.options(delay=3600).enqueue()).id for _ in range(3)]
+        if "awaits" in change:
+            await fetch(app, "update kairos.gen_durable set eligible_at = now()")
+            await Hand(app.store, "w").pick()
+            change += ", locked_by = null, lease_expires_at = null"
+        await fetch(app, f"update kairos.gen_durable set {change}")
+        before = (await app.get(jobs[0])).state
+        await refuse_changes(app, "old.status <> new.status", jobs[0])
+        sweeper = Sweeper(app.store, "w")
+        for _ in range(2):
+            with capture_logs() as logs:
+                assert await sweeper.tick() > 1
+            assert [(await app.get(job)).state for job in jobs] == [before, after, after]
+            named = [line["job"] for line in logs if line["event"] == complaint]
+            assert named == ([jobs[0]] if _ == 0 else [])
+        await fetch(app, "drop trigger refuse on kairos.gen_durable")
+        await Sweeper(app.store, "w").tick()
+        assert (await app.get(jobs[0])).state == after
+
+
+async def test_a_key_that_postgres_refuses_to_open_is_left_alone_and_the_others_are_opened(app):
+    @app.job
+    async def run() -> None: ...
+
+    async with app:
+        # Two jobs of each key: the first is picked and expires from under its worker, the second is held behind it.
+        jobs = [[(await run.options(key=key).enqueue()).id for _ in range(2)] for key in "abc"]
+        held = [second for _, second in jobs]
+        await fetch(app, "update kairos.gen_durable set held = true where id = any ($1)", held)
+        await fetch(app, "update kairos.gen_durable set expires_at = now() where id <> all ($1)", held)
+        await refuse_changes(app, "old.held and not new.held", held[0])
+        sweeper = Sweeper(app.store, "w")
+        with capture_logs() as logs:
+            await sweeper.tick()
+        still = await fetch(app, "select id from kairos.gen_durable where held")
+        assert [row["id"] for row in still] == held[:1]
+        named = {line["key"] for line in logs if line["event"] == "Postgres refuses to open a key"}
+        assert named == {"a"}
+        # Keys that get stuck later are not held up by it either.
+        await fetch(app, "update kairos.gen_durable set held = true where id = $1", held[1])
+        await sweeper.tick()
+        with capture_logs() as logs:
+            await sweeper.tick()
+        still = await fetch(app, "select id from kairos.gen_durable where held")
+        assert [row["id"] for row in still] == held[:1]
+        assert "Postgres refuses to open a key" not in {line["event"] for line in logs}
 
 
 async def test_a_keeper_hands_back_the_jobs_beside_one_whose_reap_postgres_refuses(app):

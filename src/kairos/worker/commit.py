@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from kairos.fsm.lifecycle import STORED, JobState, Verb
+from kairos.logger import Logger
 from kairos.operations import insert, timed
 from kairos.store.array_literals import microseconds, plain, texts
 from kairos.store.async_store import AsyncStore
@@ -16,6 +17,8 @@ from kairos.store.driver_errors import LOCKED, PASSING, REFUSED
 from kairos.store.query import Notify, Outbox, Query, Row, drive
 from kairos.store.query import Operation as Steps
 from kairos.worker.settle import Settlement
+
+log = Logger("kairos.worker")
 
 _CANCELLED = STORED[JobState.CANCELLED]
 _PLAIN = attrgetter("plain")
@@ -151,12 +154,35 @@ async def open_keys(store: AsyncStore, keys: list[str]) -> bool:
             await store.on(connection, Query("wait_for_key_locks", (keys,)))
             await store.on(connection, Query("open_keys", (keys,)))
     except LOCKED:
-        return not await open_free_keys(store, keys)
-    return True
+        pass
+    except PASSING:
+        raise
+    except REFUSED:
+        pass
+    else:
+        return True
+    locked, _ = await open_free_keys(store, keys)
+    return not locked
 
 
-async def open_free_keys(store: AsyncStore, keys: list[str]) -> list[str]:
-    """Do the same without waiting; return the keys that are locked."""
+async def open_free_keys(store: AsyncStore, keys: list[str]) -> tuple[list[str], list[str]]:
+    """Do the same without waiting; return the keys that are locked, and those that Postgres refuses to open.
+
+    If it refuses to open all of them, each is opened by itself.
+    """
+    try:
+        return await _open_free(store, keys), []
+    except PASSING:
+        raise
+    except REFUSED as error:
+        if len(keys) == 1:
+            log.error("Postgres refuses to open a key", key=keys[0], error=str(error))
+            return [], keys
+    singly = [await open_free_keys(store, [key]) for key in keys]
+    return [key for locked, _ in singly for key in locked], [key for _, refused in singly for key in refused]
+
+
+async def _open_free(store: AsyncStore, keys: list[str]) -> list[str]:
     async with store.transaction() as connection:
         free = {row["key"] for row in await store.on(connection, Query("try_lock_keys", (keys,)))}
         await store.on(connection, Query("open_keys", (sorted(free),)))

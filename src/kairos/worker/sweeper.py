@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from kairos.fsm.lifecycle import STORED, JobState
 from kairos.logger import Logger
@@ -16,6 +17,7 @@ from kairos.worker.blocking_sessions import end_frozen, find_blockers, log_ended
 from kairos.worker.commit import open_free_keys, open_keys
 from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.loop import Loop
+from kairos.worker.refused_jobs import LeftAlone, RefusedJobs
 from kairos.worker.ticker import Ticker
 from kairos.worker.transaction import session_name
 
@@ -25,8 +27,6 @@ BATCH = 500
 # Stuck keys are looked for every `_HELD_PAUSE` seconds by one of the live workers, at this many keys a second.
 _HELD_PAUSE, _HELD_KEYS_A_SECOND = 0.3, 500
 _PAID_KEYS = 1000
-# Seconds after which an expired lease is tried again that Postgres refused to reap.
-_LEFT_ALONE = 60.0
 _NOW = timedelta(0)
 # How long a reap waits for a table lock.
 _LOCK_WAIT = "1s"
@@ -72,8 +72,20 @@ class Sweeper(Loop):
         self._stalled = False
         # Expired leases whose rows are locked, and since when.
         self._locked: dict[tuple[int, int], float] = {}
-        # Jobs that Postgres refused to reap, and until when they are left alone.
-        self._refused: dict[int, float] = {}
+        self._reaps = RefusedJobs(
+            self._reap_due, partial(self._find_due, "expired_leases"), "the reap of a job is refused"
+        )
+        self._expiries = RefusedJobs(
+            partial(self._sweep_due, "expire_jobs"),
+            partial(self._find_due, "expirable_jobs"),
+            "the expiry of a job is refused",
+        )
+        self._timeouts = RefusedJobs(
+            partial(self._sweep_due, "timeout_jobs"),
+            partial(self._find_due, "late_awaits"),
+            "the timeout of an await is refused",
+        )
+        self._refused_keys = LeftAlone[str]()
         self._next_poll = interval
 
     async def tick(self) -> float:
@@ -87,7 +99,6 @@ class Sweeper(Loop):
             self._locked.clear()
         self._next_poll = self._interval
         self._sweepers = deadlines["held"] or 1
-        self._refused = {job: until for job, until in self._refused.items() if now < until}
         full = ran = False
         wait = self._interval
         refused: BaseException | None = None
@@ -150,7 +161,7 @@ class Sweeper(Loop):
         return full
 
     async def _time_out(self) -> bool:
-        rows = await self._store.run(Query("timeout_jobs", (BATCH,)))
+        rows = await self._timeouts.run()
         if rows:
             self._freed()
         return len(rows) == BATCH
@@ -158,39 +169,25 @@ class Sweeper(Loop):
     async def _reap(self) -> bool:
         await self._extend()
         try:
-            rows = await self._reap_due(None)
+            rows = await self._reaps.run()
         except LOCKED as error:
             log.warning("the table of jobs is locked", error=str(error))
             self._stalled = True
             return False
-        except PASSING:
-            raise
-        except REFUSED:
-            rows = await self._reap_singly()
         await self._after_reap(rows)
         return len(rows) == BATCH
 
-    async def _reap_due(self, job: int | None) -> Sequence[Row]:
+    async def _reap_due(self, job: int | None, left_alone: list[int]) -> Sequence[Row]:
         async with self._store.transaction() as connection:
             await self._store.on(connection, Query("limit_lock_wait", (_LOCK_WAIT,)))
-            query = Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}", job, list(self._refused)))
+            query = Query("reap_jobs", (BATCH, None, f"reaper of {self._worker}", job, left_alone))
             return await self._store.on(connection, query)
 
-    async def _reap_singly(self) -> list[Row]:
-        """Reap one job at a time: what Postgres refuses then is the error of that one, and it is left alone."""
-        rows: list[Row] = []
-        for expired in await self._expired_leases():
-            try:
-                rows += await self._reap_due(expired["id"])
-            except PASSING:
-                raise
-            except REFUSED as error:
-                self._refused[expired["id"]] = time.monotonic() + _LEFT_ALONE
-                log.error("the reap of a job is refused", job=expired["id"], error=str(error))
-        return rows
+    async def _sweep_due(self, statement: str, job: int | None, left_alone: list[int]) -> Sequence[Row]:
+        return await self._store.run(Query(statement, (BATCH, job, left_alone)))
 
-    async def _expired_leases(self) -> Sequence[Row]:
-        return await self._store.run(Query("expired_leases", (BATCH, list(self._refused))))
+    async def _find_due(self, statement: str, left_alone: list[int]) -> Sequence[Row]:
+        return await self._store.run(Query(statement, (BATCH, left_alone)))
 
     async def _after_reap(self, rows: Sequence[Row]) -> None:
         for row in rows:
@@ -216,7 +213,7 @@ class Sweeper(Loop):
 
     async def _free_locked(self) -> None:
         """End the sessions of frozen workers that keep the rows of expired leases locked."""
-        rows = await self._expired_leases()
+        rows = await self._find_due("expired_leases", self._reaps.left_alone.now())
         now = time.monotonic()
         self._locked = {
             key: self._locked.get(key, now) for key in ((row["id"], row["lease"]) for row in rows)
@@ -231,7 +228,7 @@ class Sweeper(Loop):
                 return
 
     async def _expire(self) -> bool:
-        rows = await self._store.run(Query("expire_jobs", (BATCH,)))
+        rows = await self._expiries.run()
         for row in rows:
             log.warning("a job expired", job=row["id"])
         await self._open_keys_of(rows)
@@ -262,8 +259,11 @@ class Sweeper(Loop):
         if not rows and self._after_key:  # past the last: from the first again
             rows = await self._store.run(Query("find_stuck_keys", ("", most)))
         self._after_key = rows[-1]["key"] if rows else ""
-        if keys := sorted({row["key"] for row in rows if row["stuck"]}.union(self._locked_keys)):
-            self._locked_keys = await open_free_keys(self._store, keys)
+        stuck = {row["key"] for row in rows if row["stuck"]}.union(self._locked_keys)
+        if keys := sorted(stuck.difference(self._refused_keys.now())):
+            self._locked_keys, refused = await open_free_keys(self._store, keys)
+            for key in refused:
+                self._refused_keys.add(key)
             if self._locked_keys:
                 self._frozen.met_lock()
             self._freed()

@@ -1,10 +1,12 @@
 -- expire_jobs: runnable -> expired. Never waits for a lock: a job whose reply goes to a locked job is left for the
 -- next sweep.
+-- Parameters: $1 limit, $2 only this job, or null, $3 jobs to leave alone.
 -- Guard: now >= expires_at, the complement of the pick's.
 -- Index: gen_durable_expiry.
 with due as materialized (
   select g.id, g.eligible_at, g.reply_to from kairos.gen_durable g
   where g.status = 'runnable' and g.expires_at is not null and g.expires_at <= kairos.now()
+    and ($2::bigint is null or g.id = $2::bigint) and g.id <> all ($3::bigint[])
   order by g.expires_at, g.id
   limit $1::int
   for no key update skip locked

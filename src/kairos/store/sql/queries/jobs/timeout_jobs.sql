@@ -1,10 +1,12 @@
 -- timeout_jobs: awaiting_signal -> runnable, at the step to continue with if the job has one; `awaits` is kept, so that
 -- the step can see which signals did not come.
+-- Parameters: $1 limit, $2 only this job, or null, $3 jobs to leave alone.
 -- Guard: now >= await_until, the complement of the wake by a signal.
 -- Index: gen_durable_deadline.
 with late as materialized (
   select g.id, g.step from kairos.gen_durable g
   where g.status = 'awaiting_signal' and g.await_until is not null and g.await_until <= kairos.now()
+    and ($2::bigint is null or g.id = $2::bigint) and g.id <> all ($3::bigint[])
   order by g.await_until, g.id
   limit $1::int
   for no key update skip locked
