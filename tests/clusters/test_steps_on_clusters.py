@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from contextlib import AsyncExitStack
 
 import pytest
 from tests.clusters.cluster_steps import pids
@@ -142,6 +143,22 @@ async def test_a_cancelled_step_ends_as_cancelled_and_stops_on_the_cluster(app, 
         assert (await ended(app, job.id)).state == "cancelled"
         if "ray" in job.action:
             await until(lambda: not is_alive(pid))
+
+
+async def test_a_cancel_stops_only_its_own_step_where_several_workers_share_a_cluster(app, action, tmp_path):
+    queues = ["first", "second", "third"]  # more than the processes that the tests' cluster of Dask has
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(app)
+        for queue in queues:
+            await stack.enter_async_context(app.worker(queues=[queue], poll=0.1, grace=0.1))
+        wait = action("talk_then_wait")
+        jobs = [await app.enqueue(wait.options(queue=queue).call(folder=str(tmp_path))) for queue in queues]
+        await begun(tmp_path, len(jobs))
+        for number, job in enumerate(jobs):
+            await app.cancel(job.id)
+            await ended(app, job.id)
+            states = [(await app.get(each.id)).state for each in jobs]
+            assert states == ["cancelled"] * (number + 1) + ["running"] * (len(jobs) - number - 1)
 
 
 async def test_a_step_that_runs_too_long_times_out_and_the_worker_goes_on(app, action, tmp_path):

@@ -9,6 +9,7 @@ import pickle
 import random
 import sys
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -201,6 +202,7 @@ class Connection:
         self._kind = kind
         self._address = address
         self._waiting: dict[str, tuple[asyncio.Future[dict[str, Any]], Context[Any]]] = {}
+        self._name = uuid.uuid4().hex  # processes of a cluster run steps of several workers
         self._tokens = itertools.count(1)
         self._reading: asyncio.Task[None] | None = None
         self.is_open = False
@@ -226,7 +228,7 @@ class Connection:
 
     def submit(self, body: bytes, ctx: Context[Any]) -> tuple[str, asyncio.Future[dict[str, Any]]]:
         """Send a step; return its token and the future of its answer."""
-        token = str(next(self._tokens))
+        token = f"{self._name}-{next(self._tokens)}"
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[token] = answer, ctx
         self._write({"run": token, "body": body})
