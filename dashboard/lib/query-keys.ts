@@ -31,7 +31,7 @@ export const keys = {
   ticks: (name: string) => ["schedule", name, "ticks"],
   missed: (name: string, start: string, end: string) => ["missed", name, start, end],
   series: (scope: object, range: string) => ["series", scope, range],
-  outcomes: (scope: object) => ["outcomes", scope],
+  endedJobs: (scope: object) => ["ended-jobs", scope],
   errors: (filter: object) => ["errors", filter],
   intent: (text: string, tz: string | undefined) => ["intent", text, tz],
   bulk: (request: string | undefined, filter: object) => ["bulk", request, filter],
@@ -41,7 +41,7 @@ export const keys = {
 };
 
 /** What a change of any job can make stale. */
-export const MOVED: readonly string[] = ["stats", "jobs", "queues", "errors", "outcomes", "workers"];
+export const MOVED: readonly string[] = ["stats", "jobs", "queues", "errors", "ended-jobs", "workers"];
 
 /** What is counted from the same changes, and costs more to read. */
 export const PLOTTED: readonly string[] = ["series"];

@@ -404,7 +404,7 @@ async def test_a_job_whose_worker_was_lost_too_often_is_in_a_group(
     assert group["fingerprint"] == fingerprint("act", "WORKER_LOST", "")
 
 
-async def test_outcomes_are_the_newest_ends_with_their_times(http: httpx2.AsyncClient, app: Kairos) -> None:
+async def test_the_newest_ended_jobs_have_their_times(http: httpx2.AsyncClient, app: Kairos) -> None:
     plain, breaks = app.action("plain"), app.action("breaks")
     done = await plain.enqueue()
     failed = await breaks.options(retry=Backoff(attempts=1)).enqueue("value")

@@ -35,7 +35,7 @@ def main() -> int:
             take(page, f"/job/?id={order}", "job", "Timeline")
             take(page, "/jobs/", "jobs", "Newest first")
             take(page, "/lifecycle/", "lifecycle", "Every change that can happen to a job")
-            take(page, "/machine/?name=fetch", "machine", "Last outcomes")
+            take(page, "/machine/?name=fetch", "machine", "Last jobs")
             page.goto("/schedules/?new=yes")
             page.get_by_label("When").fill("every weekday at 9am in London")
             page.get_by_test_id("sentence").wait_for()

@@ -19,6 +19,7 @@ from kairos.errors import BadRequest
 from kairos.shapes import document, parse, read
 from kairos.shapes.alarm import Alarm
 from kairos.shapes.audit import AuditRow
+from kairos.shapes.ended_job import EndedJob
 from kairos.shapes.error_group import ErrorGroup
 from kairos.shapes.history import HistoryRow
 from kairos.shapes.job import Job, JobError, Retry
@@ -26,7 +27,6 @@ from kairos.shapes.job_filters import FILTERS, Filters
 from kairos.shapes.key import Key
 from kairos.shapes.log_line import LogRow
 from kairos.shapes.machine import MachineRow
-from kairos.shapes.outcome import OutcomeRow
 from kairos.shapes.queue import Queue, Rate
 from kairos.shapes.schedule import Schedule, Tick
 from kairos.shapes.shape import Shown, shape, shapes
@@ -45,7 +45,7 @@ EXAMPLES: list[Any] = [
     Job(7, "send", 1, JobState.PENDING, "run", 0, "mail", 0, None, (), {}, inserted_at=AT, run_at=AT),
     HistoryRow(1, "fail", "running", "failed", "run", 2, "w", "key:1", "broke", AT, AT, AT, {"paid": 1}),
     ErrorGroup("0123456789abcdef", "send", "ValueError", "app/mail.py:7 in send", "broke", 3, (0, 3), AT, AT, 7),
-    OutcomeRow(7, JobState.SUCCESS, AT, 1.5, None),
+    EndedJob(7, JobState.SUCCESS, AT, 1.5, None),
     LogRow(1, AT, "info", "hello", {"n": 1}, "run", 0, "stdout"),
     SignalRow(1, "paid", {"sum": 1}, "once", AT, AT),
     Queue("mail", AT, 5, 100, PERIOD, 2, 10, PERIOD, 1, 2, 3, 4, at_least=("pending",)),

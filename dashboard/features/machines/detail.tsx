@@ -2,7 +2,7 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { OutcomeStrip } from "@/features/charts/outcomes";
+import { EndedJobs } from "@/features/charts/ended-jobs";
 import { Plots } from "@/features/charts/plots";
 import { jobsHref, useAddress } from "@/lib/address";
 import { get } from "@/lib/api";
@@ -61,7 +61,7 @@ export function MachinePage() {
               <Panel title="Machine">
                 <Facts
                   rows={[
-                    ["Last outcomes", <OutcomeStrip key="strip" scope={{ action: name }} />],
+                    ["Last jobs", <EndedJobs key="strip" scope={{ action: name }} />],
                     [
                       "Version",
                       <>

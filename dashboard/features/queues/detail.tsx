@@ -1,7 +1,7 @@
 "use client";
 
 import { useQuery } from "@tanstack/react-query";
-import { OutcomeStrip } from "@/features/charts/outcomes";
+import { EndedJobs } from "@/features/charts/ended-jobs";
 import { Plots } from "@/features/charts/plots";
 import { WorkerLink } from "@/features/workers/link";
 import { jobsHref, useAddress } from "@/lib/address";
@@ -62,7 +62,7 @@ export function QueuePage() {
                       ),
                       ["Limits", <LimitList key="limits" queue={queue} />],
                       ["Paused", <Time key="paused" at={queue.pausedAt} empty="no" />],
-                      ["Last outcomes", <OutcomeStrip key="strip" scope={{ queue: name }} />],
+                      ["Last jobs", <EndedJobs key="strip" scope={{ queue: name }} />],
                     ]}
                   />
                 </Panel>

@@ -1,6 +1,6 @@
 "use client";
 
-import { OutcomeStrip } from "@/features/charts/outcomes";
+import { EndedJobs } from "@/features/charts/ended-jobs";
 import { jobsHref, queueHref } from "@/lib/address";
 import { count } from "@/lib/format";
 import { type JobState, State } from "@/lib/lifecycle.gen";
@@ -36,7 +36,7 @@ export function QueuesPage() {
             "Queue",
             ...COUNTED.map((state) => ({ name: state, className: "number capitalize" })),
             { name: "Limits", className: "sm:max-md:hidden" },
-            { name: "Last outcomes", className: "sm:max-xl:hidden" },
+            { name: "Last jobs", className: "sm:max-xl:hidden" },
             ACTIONS,
           ]}
         >
@@ -68,7 +68,7 @@ export function QueuesPage() {
                 <LimitList queue={queue} />
               </td>
               <td className="whole sm:max-xl:hidden">
-                <OutcomeStrip scope={{ queue: queue.name }} />
+                <EndedJobs scope={{ queue: queue.name }} />
               </td>
               <td className="whole">
                 <span className="flex gap-2 sm:justify-end">

@@ -2,7 +2,7 @@
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { OutcomeStrip } from "@/features/charts/outcomes";
+import { EndedJobs } from "@/features/charts/ended-jobs";
 import { Plots } from "@/features/charts/plots";
 import { go, jobHref, jobsHref, machineHref, useAddress } from "@/lib/address";
 import { get, post, remove } from "@/lib/api";
@@ -85,7 +85,7 @@ export function SchedulePage() {
                         {schedule.action}
                       </Link>,
                     ],
-                    ["Last outcomes", <OutcomeStrip key="strip" scope={{ schedule: schedule.name }} />],
+                    ["Last jobs", <EndedJobs key="strip" scope={{ schedule: schedule.name }} />],
                     ["Time zone", zoneOf(schedule)],
                     ["Queue", schedule.queue ?? "the machine's"],
                     ["Overlap", schedule.overlap],

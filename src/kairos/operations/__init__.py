@@ -5,13 +5,13 @@ from kairos.operations.bounded_pages import bounded_history, bounded_logs, bound
 from kairos.operations.bulk_jobs import BULK, bulk
 from kairos.operations.change_jobs import cancel, delete, move, retry, run_now, signal
 from kairos.operations.edit_job import edit
+from kairos.operations.ended_jobs import MOST_ENDED_JOBS, ended_jobs
 from kairos.operations.enqueue_jobs import enqueue, enqueue_many, insert, instant, timed
 from kairos.operations.error_groups import error_groups
 from kairos.operations.find_jobs import counts, list_jobs
 from kairos.operations.logs import logs
 from kairos.operations.machines import machine, machines, register
 from kairos.operations.named_calls import NamedCall, calls
-from kairos.operations.outcomes import MOST_OUTCOMES, outcomes
 from kairos.operations.queues_and_workers import drain, limit, pause, queue, queues, resume, worker, workers
 from kairos.operations.read_jobs import get, history, result, signals
 from kairos.operations.stats import series, stats
@@ -19,7 +19,7 @@ from kairos.shapes.job_filters import Filters
 
 __all__ = [
     "BULK",
-    "MOST_OUTCOMES",
+    "MOST_ENDED_JOBS",
     "Filters",
     "NamedCall",
     "acknowledge",
@@ -35,6 +35,7 @@ __all__ = [
     "delete",
     "drain",
     "edit",
+    "ended_jobs",
     "enqueue",
     "enqueue_many",
     "error_groups",
@@ -48,7 +49,6 @@ __all__ = [
     "machine",
     "machines",
     "move",
-    "outcomes",
     "pause",
     "queue",
     "queues",

@@ -1,4 +1,4 @@
-"""The routes of statistics: overview, time series and recent outcomes."""
+"""The routes of statistics: overview, time series and how the last jobs ended."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ async def read_outcomes(
     action: Name | None = None,
     queue: Name | None = None,
     schedule: Name | None = None,
-    limit: Annotated[int, Query(ge=1, le=operations.MOST_OUTCOMES)] = 20,
+    limit: Annotated[int, Query(ge=1, le=operations.MOST_ENDED_JOBS)] = 20,
 ) -> Response:
     """List how the newest ended jobs of an action, a queue or a schedule ended, newest first."""
     found = await read_aged(
-        request, lambda: operations.outcomes(action=action, queue=queue, schedule=schedule, limit=limit)
+        request, lambda: operations.ended_jobs(action=action, queue=queue, schedule=schedule, limit=limit)
     )
     return answer(request, {"outcomes": [shapes.document(each) for each in found]})

@@ -10,7 +10,7 @@ from pydantic import create_model
 from kairos.api.schemas.base import AgedAnswer, Output, model_of, one
 from kairos.fsm.lifecycle import LIVE
 from kairos.operations.stats import COUNTS
-from kairos.shapes.outcome import OutcomeRow
+from kairos.shapes.ended_job import EndedJob
 
 
 class Percentiles(Output):
@@ -88,4 +88,4 @@ class SeriesAnswer(AgedAnswer):
     series: list[Slot]
 
 
-OutcomesAnswer = one("OutcomesAnswer", base=AgedAnswer, outcomes=list[model_of(OutcomeRow)])  # type: ignore[misc]
+OutcomesAnswer = one("OutcomesAnswer", base=AgedAnswer, outcomes=list[model_of(EndedJob)])  # type: ignore[misc]

@@ -11,7 +11,7 @@ from kairos.shapes.shape import shape
 
 @shape("Outcome")
 @dataclass(frozen=True, slots=True)
-class OutcomeRow:
+class EndedJob:
     """How a job ended; `runMs` and `waitMs` are sums over its runs, null where it never ran."""
 
     id: int

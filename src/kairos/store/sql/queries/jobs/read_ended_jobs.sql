@@ -1,4 +1,4 @@
--- read_outcomes: how the jobs $1 ended, newest first, and how long they ran and waited for a worker, over all their
+-- read_ended_jobs: how the jobs $1 ended, newest first, and how long they ran and waited for a worker, over all their
 -- runs, in milliseconds.
 -- Index: gen_durable_pkey, history_pkey.
 select g.id, kairos.job_state(g.status, g.eligible_at, kairos.now()) as state, g.completed_at, r.run_ms, r.wait_ms

@@ -7,21 +7,21 @@ from kairos.fsm.lifecycle import TERMINAL
 from kairos.machine.field_checks import check_range
 from kairos.operations.find_jobs import page
 from kairos.shapes import read
+from kairos.shapes.ended_job import EndedJob
 from kairos.shapes.job_filters import Filters
-from kairos.shapes.outcome import OutcomeRow
 from kairos.store.query import Operation, Query
 
-MOST_OUTCOMES = 100
+MOST_ENDED_JOBS = 100
 
 
-def outcomes(
+def ended_jobs(
     *, action: str | None = None, queue: str | None = None, schedule: str | None = None, limit: int = 20
-) -> Operation[list[OutcomeRow]]:
-    """Return the outcomes of the newest ended jobs of one action, queue or schedule, newest first."""
-    check_range(limit, "limit", 1, MOST_OUTCOMES)
+) -> Operation[list[EndedJob]]:
+    """Return how the newest ended jobs of one action, queue or schedule ended, newest first."""
+    check_range(limit, "limit", 1, MOST_ENDED_JOBS)
     if sum(each is not None for each in (action, queue, schedule)) != 1:
         raise BadRequest("Give exactly one of action, queue and schedule.", field="action")
     filters = Filters(action=action, queue=queue, schedule=schedule, state=sorted(TERMINAL))
     found = yield from page(filters, limit=limit, whole=False)
-    rows = yield Query("read_outcomes", ([job.id for job in found.jobs],))
-    return [read(OutcomeRow, row) for row in rows]
+    rows = yield Query("read_ended_jobs", ([job.id for job in found.jobs],))
+    return [read(EndedJob, row) for row in rows]

@@ -12,10 +12,10 @@ import { Link } from "@/ui/link";
 import type { Scope } from "./series";
 
 /** How the last twenty jobs ended, the newest at the right. */
-export function OutcomeStrip({ scope }: { scope: Scope }) {
+export function EndedJobs({ scope }: { scope: Scope }) {
   const enabled = useMaybeSignedIn();
   const { data } = useQuery({
-    queryKey: keys.outcomes(scope),
+    queryKey: keys.endedJobs(scope),
     queryFn: ({ signal }) => get("/api/stats/outcomes", { query: { ...scope, limit: 20 }, signal }),
     enabled,
   });
@@ -26,7 +26,7 @@ export function OutcomeStrip({ scope }: { scope: Scope }) {
   );
   return (
     <ul
-      aria-label="The last outcomes"
+      aria-label="The last jobs that ended"
       className="relative z-[1] grid w-full min-w-60 auto-cols-[minmax(0,1rem)] grid-flow-col gap-0.5"
     >
       {oldestFirst.map((each) => {
