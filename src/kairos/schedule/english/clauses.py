@@ -54,13 +54,13 @@ def read_past_hour(reader: TokenReader, draft: Draft) -> bool:
         return False
     if reader.accept("minute", "minutes", "min", "mins") and reader.kind("number"):
         _set_minutes(reader, draft, read_numbers(reader, 0, 59, BOUNDS.format(59)), mark, hourly=False)
-        hourly = _of_hours(reader, draft)
+        hourly = _read_hours(reader, draft)
         draft.recurring, draft.bare_minutes = hourly or draft.recurring, not hourly
         return True
     reader.index = mark
     if reader.kind("minute"):
         _set_minutes(reader, draft, _colons(reader), mark, hourly=False)
-        hourly = _of_hours(reader, draft)
+        hourly = _read_hours(reader, draft)
         draft.recurring, draft.bare_minutes = hourly or draft.recurring, not hourly
         return True
     if unit in ("second", "seconds", "sec", "secs") and reader.kind("number", ahead=1):
@@ -86,10 +86,11 @@ def read_past_hour(reader: TokenReader, draft: Draft) -> bool:
     if reader.accept_phrase("the", "half", "hour") or reader.accept_phrase("the", "half", "-", "hour"):
         _set_minutes(reader, draft, (30,), mark, hourly=False)
         return True
-    return _past_the_hour(reader, draft, mark)
+    return _read_minutes_past_the_hour(reader, draft, mark)
 
 
-def _past_the_hour(reader: TokenReader, draft: Draft, mark: int) -> bool:
+def _read_minutes_past_the_hour(reader: TokenReader, draft: Draft, mark: int) -> bool:
+    """Read “5 and 35 minutes past the hour”, “half past every hour”, “10 to the hour”; consume nothing else."""
     reader.index = mark
     reader.accept("a")
     minutes: tuple[int, ...] = ()
@@ -133,7 +134,7 @@ def _set_minutes(
     draft.recurring = draft.recurring or hourly
 
 
-def _of_hours(reader: TokenReader, draft: Draft) -> bool:
+def _read_hours(reader: TokenReader, draft: Draft) -> bool:
     """Read “of every hour” or “past the hour”, and return True; “past hours 9 to 17” sets hours instead."""
     mark = reader.index
     if reader.accept("of", "past", "after", "in") is None:
@@ -183,11 +184,11 @@ def read_in(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
             reader.refuse("The months are said twice.", mark)
         if read_year(reader) is not None:
             reader.refuse("That names a whole month, not a day.", mark)
-        last = draft.picks[-1] if draft.picks else None
+        last = draft.choices[-1] if draft.choices else None
         if last is not None and last.weekdays and last.last == mark - 2:
             if any(token.text in ("every", "each") for token in reader.tokens[last.first : mark]):
                 reader.refuse("Are these months meant for all the days, or only for the last?", last.first)
-            draft.picks[-1] = replace(last, months=months)
+            draft.choices[-1] = replace(last, months=months)
         else:
             draft.months, draft.months_at = months, mark
         return True

@@ -49,7 +49,7 @@ def compile_parts(
     _share_every(parts)
     recurring = [is_recurring(draft) for draft in parts]
     if not any(recurring):
-        _refuse_limits(reader, limits)
+        _refuse_limits_of_instant(reader, limits)
         rules = tuple(rule for draft in parts for rule in compile_once(reader, draft))
         return Recurrence(rules, zone)
     if not all(recurring):
@@ -60,12 +60,12 @@ def compile_parts(
         reader.refuse(
             "Parts that count from a start cannot be joined: make two schedules.", 0, until=len(reader.tokens)
         )
-    recurrence = _scheduled(reader, pieces, limits, zone)
+    recurrence = _recurrence_of(reader, pieces, limits, zone)
     if limits.rfc5545_gaps:
         if not all(isinstance(p.rule, Calendar) and isinstance(p.rule.times, Times | Grid) for p in pieces):
             reader.refuse("Only a fixed time of day can be skipped.", 0, until=len(reader.tokens))
         recurrence = replace(recurrence, rfc5545_gaps=True)
-    recurrence = _ended(reader, recurrence, limits, calendars)
+    recurrence = _with_end(reader, recurrence, limits, calendars)
     limited = recurrence.end is not None or recurrence.exceptions or recurrence.holidays
     certain = not limited and all(_recurs_forever(rule) for rule in recurrence.rules)
     if not certain and next(ticks(recurrence, instant_of(reader.now), calendars), None) is None:
@@ -97,7 +97,7 @@ def _check_shared(reader: TokenReader, parts: list[Draft], limits: Limits) -> No
 
 
 def _only_weekdays(draft: Draft) -> bool:
-    return bool(draft.picks) and all(choice.weekdays and choice.date is None for choice in draft.picks)
+    return bool(draft.choices) and all(choice.weekdays and choice.date is None for choice in draft.choices)
 
 
 def _recurs_forever(rule: Rule) -> bool:
@@ -116,7 +116,7 @@ def _matches_each_month(day: DayRule) -> bool:
     return not counted or any(abs(number) <= 20 for number in counted)
 
 
-def _refuse_limits(reader: TokenReader, limits: Limits) -> None:
+def _refuse_limits_of_instant(reader: TokenReader, limits: Limits) -> None:
     if limits.start is not None:
         reader.refuse("A single instant has no start.", limits.start_at, ("every day at 09:00",))
     if limits.end is not None:
@@ -131,7 +131,7 @@ def _refuse_limits(reader: TokenReader, limits: Limits) -> None:
         reader.refuse("A single instant has no exceptions.", limits.exceptions_at, ("every day at 09:00",))
 
 
-def _scheduled(reader: TokenReader, pieces: list[Piece], limits: Limits, zone: str) -> Recurrence:
+def _recurrence_of(reader: TokenReader, pieces: list[Piece], limits: Limits, zone: str) -> Recurrence:
     start = pieces[0].start or intervals.whole_day(limits.start, zone)
     exceptions, holidays = merged(limits.exceptions), tuple(dict.fromkeys(limits.holidays))
     if DayRule() in exceptions:
@@ -141,15 +141,18 @@ def _scheduled(reader: TokenReader, pieces: list[Piece], limits: Limits, zone: s
     rules = [piece.rule for piece in pieces]
     first = pieces[0]
     if first.every is not None and isinstance(first.rule, Calendar):
-        rule, start = _stepped(reader, first.rule, first.every, start, zone)
+        rule, start = _with_step(reader, first.rule, first.every, start, zone)
         rules = [rule]
     return Recurrence(tuple(rules), zone, start, None, exceptions, holidays)
 
 
-def _stepped(
+def _with_step(
     reader: TokenReader, rule: Calendar, every: tuple[int, str], start: date | datetime | None, zone: str
 ) -> tuple[Calendar, date | datetime | None]:
-    """Count every n-th day, week, month or year from the first match; name the months if the step divides the year."""
+    """Return the rule so that only every n-th day, week, month or year counts from its first match, and its start.
+
+    If the step divides the year, the rule names its months instead.
+    """
     number, unit = every
     anchor = _first_match(reader, rule, start, zone)
     if unit == "month" and 12 % number == 0:
@@ -183,6 +186,7 @@ def _in_months(rule: DayRule, months: tuple[int, ...]) -> DayRule:
 
 
 def _first_match(reader: TokenReader, rule: Calendar, start: date | datetime | None, zone: str) -> date:
+    """Return the first day that the rule matches, from the start on or from now on."""
     info = load_zone(zone)
     probe = Recurrence((rule,), zone, start)
     # Without a stated start, count from the first match after now; with one, `now` must not change the result.
@@ -198,7 +202,7 @@ def _first_match(reader: TokenReader, rule: Calendar, start: date | datetime | N
     return day
 
 
-def _ended(
+def _with_end(
     reader: TokenReader, recurrence: Recurrence, limits: Limits, calendars: Mapping[str, Container[date]]
 ) -> Recurrence:
     end: date | datetime | None = limits.end

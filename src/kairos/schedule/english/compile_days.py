@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def is_recurring(draft: Draft) -> bool:
     """Whether a part recurs; otherwise it is a single instant."""
-    scopes = [pick.scope for pick in draft.picks if pick.scope is not None]
+    scopes = [choice.scope for choice in draft.choices if choice.scope is not None]
     scoped = any(
         scope.kind == "month" or (scope.kind not in ("months", "concrete") and scope.each) for scope in scopes
     )
-    return draft.recurring or scoped or any(pick.plural for pick in draft.picks)
+    return draft.recurring or scoped or any(choice.plural for choice in draft.choices)
 
 
 def compile_calendar(reader: TokenReader, draft: Draft, limits: Limits, zone: str) -> Piece:
@@ -44,22 +44,24 @@ def _days(reader: TokenReader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple
     unit, scope = ("month", Scope("quarter")) if unit == "quarter" else (unit, None)
     if scope is not None and number > 1:
         reader.refuse("Name the months instead of counting quarters.", draft.every or 0)
-    steps = {p.scope.every for p in draft.picks if p.scope is not None and p.scope.kind == "step"}
+    steps = {p.scope.every for p in draft.choices if p.scope is not None and p.scope.kind == "step"}
     if steps:
         if len(steps) > 1 or draft.period is not None:
-            reader.refuse("How often is said twice.", draft.picks[0].first)
+            reader.refuse("How often is said twice.", draft.choices[0].first)
         number, unit = steps.pop(), "month"
     if number > 1:
         _check_one_interval(reader, draft)
-    shared = next((pick.scope for pick in reversed(draft.picks) if pick.scope is not None), scope)
-    narrowed = [pick for pick in draft.picks if pick.months]
-    if draft.loosely and narrowed and len(narrowed) < len(draft.picks):
+    shared = next((choice.scope for choice in reversed(draft.choices) if choice.scope is not None), scope)
+    narrowed = [choice for choice in draft.choices if choice.months]
+    if draft.loosely and narrowed and len(narrowed) < len(draft.choices):
         reader.refuse("Are these months meant for all the days, or only for the last?", narrowed[-1].first)
     if _another_every(draft) and _months_follow_last_days(draft):
-        reader.refuse("Are these months meant for all the days, or only for the last?", draft.picks[-1].first)
+        reader.refuse(
+            "Are these months meant for all the days, or only for the last?", draft.choices[-1].first
+        )
     rules: list[DayRule] = []
-    for pick in draft.picks:
-        rules.extend(_rules(reader, draft, pick, unit, shared))
+    for choice in draft.choices:
+        rules.extend(_rules(reader, draft, choice, unit, shared))
     _check_period(reader, draft, unit, number)
     if not rules and draft.months:
         if draft.cadence is None and unit not in ("", "day"):
@@ -74,67 +76,67 @@ def _days(reader: TokenReader, draft: Draft) -> tuple[tuple[DayRule, ...], tuple
 
 
 def _rules(
-    reader: TokenReader, draft: Draft, pick: DayChoice, unit: str, shared: Scope | None
+    reader: TokenReader, draft: Draft, choice: DayChoice, unit: str, shared: Scope | None
 ) -> list[DayRule]:
-    if pick.date is not None:
-        reader.refuse("A date with its year comes only once.", pick)
-    if pick.month is not None:
-        return _annual(reader, draft, pick, unit)
-    if pick.weekdays:
-        return [_weekdays(reader, draft, pick, unit)]
-    numbers = sorted(item.n for item in pick.ordinals)
+    if choice.date is not None:
+        reader.refuse("A date with its year comes only once.", choice)
+    if choice.month is not None:
+        return _annual(reader, draft, choice, unit)
+    if choice.weekdays:
+        return [_weekdays(reader, draft, choice, unit)]
+    numbers = sorted(item.n for item in choice.ordinals)
     if unit == "day" and (len(numbers) < 2 or numbers != list(range(numbers[0], numbers[-1] + 1))):
-        reader.refuse("Every day, or only on those days of the month?", pick)
-    own = pick.scope or shared
+        reader.refuse("Every day, or only on those days of the month?", choice)
+    own = choice.scope or shared
     if own is not None and own.kind == "concrete":
-        reader.refuse("That month comes only once.", pick)
+        reader.refuse("That month comes only once.", choice)
     every_month = unit == "month" or (own is not None and (own.kind != "month" or own.each))
     if draft.months and every_month:
         reader.refuse("Every month, or only the months named?", draft.months_at)
     if own is None and (unit in ("week", "year") or (unit not in ("month", "day") and not draft.months)):
-        refuse_scopeless(reader, pick, "of what: the month, the year?")
+        refuse_scopeless(reader, choice, "of what: the month, the year?")
     if own is not None and own.kind == "months" and unit == "month":
-        reader.refuse("Every month, or only the months named?", pick.first)
-    return ordinal_rules(reader, pick, draft.months, own)
+        reader.refuse("Every month, or only the months named?", choice.first)
+    return ordinal_rules(reader, choice, draft.months, own)
 
 
-def _annual(reader: TokenReader, draft: Draft, pick: DayChoice, unit: str) -> list[DayRule]:
+def _annual(reader: TokenReader, draft: Draft, choice: DayChoice, unit: str) -> list[DayRule]:
     if unit not in ("", "year") and draft.cadence is None:
-        reader.refuse("A date comes once a year.", pick)
+        reader.refuse("A date comes once a year.", choice)
     if draft.months:
         reader.refuse("The months are said twice.", draft.months_at)
-    assert pick.month is not None
-    if pick.month == 2 and 29 in pick.days and unit == "year":
+    assert choice.month is not None
+    if choice.month == 2 and 29 in choice.days and unit == "year":
         reader.refuse(
             "29 February comes only in leap years: leave the others out, or take the last day?",
-            pick,
+            choice,
             (
                 "every year on the 29th of February that has one at 09:00",
                 "on the last day of February at 09:00 every year",
             ),
         )
-    return [day_rule(months=(pick.month,), days=pick.days)]
+    return [day_rule(months=(choice.month,), days=choice.days)]
 
 
-def _weekdays(reader: TokenReader, draft: Draft, pick: DayChoice, unit: str) -> DayRule:
-    if unit in ("month", "year") and not pick.ordinals:
-        name = WEEKDAY_NAMES[pick.weekdays[0]]
+def _weekdays(reader: TokenReader, draft: Draft, choice: DayChoice, unit: str) -> DayRule:
+    if unit in ("month", "year") and not choice.ordinals:
+        name = WEEKDAY_NAMES[choice.weekdays[0]]
         reader.refuse(
             f"One {name} a {unit}, or every {name}?",
-            pick,
+            choice,
             (f"on the first {name} of each month at 09:00", f"every {name} at 09:00"),
         )
-    if unit == "day" and pick.weekdays != WORKWEEK and not _are_consecutive(pick):
-        reader.refuse("Every day, or only on that weekday?", pick)
-    if pick.months and draft.months:
+    if unit == "day" and choice.weekdays != WORKWEEK and not _are_consecutive(choice):
+        reader.refuse("Every day, or only on that weekday?", choice)
+    if choice.months and draft.months:
         reader.refuse("The months are said twice.", draft.months_at)
-    within = pick.months or draft.months
-    return day_rule(months=within, weekdays=pick.weekdays, days=[item.n for item in pick.ordinals])
+    within = choice.months or draft.months
+    return day_rule(months=within, weekdays=choice.weekdays, days=[item.n for item in choice.ordinals])
 
 
-def _are_consecutive(pick: DayChoice) -> bool:
+def _are_consecutive(choice: DayChoice) -> bool:
     """Whether these are three or more consecutive weekdays, as in “every day, Monday to Saturday”."""
-    chosen = set(pick.weekdays)
+    chosen = set(choice.weekdays)
     return len(chosen) > 2 and sum((day + 1) % 7 not in chosen for day in chosen) == 1
 
 
@@ -143,8 +145,8 @@ def _check_midnight(reader: TokenReader, draft: Draft) -> None:
     time = next((each for each in draft.times if each.midnight_word), None)
     if time is None:
         return
-    named = {day for choice in draft.picks for day in choice.weekdays}
-    if len(named) in (0, 7) and not any(_has_two_midnights(reader, choice) for choice in draft.picks):
+    named = {day for choice in draft.choices for day in choice.weekdays}
+    if len(named) in (0, 7) and not any(_has_two_midnights(reader, choice) for choice in draft.choices):
         return
     begins = reader.rewritten(time.first, time.last + 1, "00:00")[0]
     ends = [WEEKDAY_NAMES[(day + 1) % 7] for day in sorted(named)]
@@ -155,18 +157,18 @@ def _check_midnight(reader: TokenReader, draft: Draft) -> None:
     )
 
 
-def _has_two_midnights(reader: TokenReader, pick: DayChoice) -> bool:
+def _has_two_midnights(reader: TokenReader, choice: DayChoice) -> bool:
     """Whether people may mean the end of the day: a counted weekday, the last day of a month or year, a feast day.
 
     The midnight of a numbered day, and of New Year's Day, is the one that begins it.
     """
-    if any(item.noun == "weekday" or (item.noun == "day" and item.n == -1) for item in pick.ordinals):
+    if any(item.noun == "weekday" or (item.noun == "day" and item.n == -1) for item in choice.ordinals):
         return True
-    if pick.month is None:
+    if choice.month is None:
         return False
-    first = reader.tokens[pick.first]
+    first = reader.tokens[choice.first]
     feast = first.kind == "word" and first.text not in MONTHS and first.text != "the"
-    return (pick.month, *pick.days) == (12, 31) or (feast and (pick.month, *pick.days) != (1, 1))
+    return (choice.month, *choice.days) == (12, 31) or (feast and (choice.month, *choice.days) != (1, 1))
 
 
 def _check_rate(reader: TokenReader, draft: Draft) -> None:
@@ -176,7 +178,7 @@ def _check_rate(reader: TokenReader, draft: Draft) -> None:
     count, unit, first, until = draft.rate
     named = len(draft.times)
     if unit != "day":
-        named *= sum(len(pick.ordinals or pick.weekdays or pick.days) for pick in draft.picks)
+        named *= sum(len(choice.ordinals or choice.weekdays or choice.days) for choice in draft.choices)
     if not named and count > 1:
         refuse_rate(reader, first, until)
     if named not in (0, count):
@@ -188,29 +190,29 @@ def _another_every(draft: Draft) -> int | None:
 
     It may apply to the days after it only.
     """
-    if len(draft.picks) < 2:
+    if len(draft.choices) < 2:
         return None
-    first, last = draft.picks[0].last, draft.picks[-1].last
+    first, last = draft.choices[0].last, draft.choices[-1].last
     return next((at for at in draft.everies if first < at < last), None)
 
 
 def _months_follow_last_days(draft: Draft) -> bool:
     """Whether months follow only the last days, as in “every 15th and every 1st in january”."""
-    last = draft.picks[-1]
+    last = draft.choices[-1]
     if draft.months:
         return draft.months_at > last.last
-    bare = any(pick.scope == Scope("month", each=False) for pick in draft.picks[:-1])
+    bare = any(choice.scope == Scope("month", each=False) for choice in draft.choices[:-1])
     return bare and last.scope is not None and last.scope.kind == "months"
 
 
 def _check_one_interval(reader: TokenReader, draft: Draft) -> None:
     """Refuse days with different intervals in one part, as in “every monday and every other tuesday”."""
     at = _another_every(draft)
-    several = len(draft.picks) > 1 or any(len(pick.weekdays) > 1 for pick in draft.picks)
+    several = len(draft.choices) > 1 or any(len(choice.weekdays) > 1 for choice in draft.choices)
     if at is None and several and len(draft.everies) > 1:
         at = draft.everies[1]
-    if at is None and len({pick.scope for pick in draft.picks if pick.scope is not None}) > 1:
-        at = draft.picks[-1].first
+    if at is None and len({choice.scope for choice in draft.choices if choice.scope is not None}) > 1:
+        at = draft.choices[-1].first
     if at is not None:
         two = ("every monday at 09:00", "every 2 weeks on tuesday at 09:00")
         reader.refuse("How often is said of some of the days only: make two schedules.", at, two)
@@ -218,11 +220,11 @@ def _check_one_interval(reader: TokenReader, draft: Draft) -> None:
 
 def _check_period(reader: TokenReader, draft: Draft, unit: str, number: int) -> None:
     at = draft.every or 0
-    if draft.cadence is not None and number == 1 and (unit in ("", "day") or draft.picks):
+    if draft.cadence is not None and number == 1 and (unit in ("", "day") or draft.choices):
         return
     if draft.cadence is not None:
         reader.refuse("How often is said twice.", at, until=len(reader.tokens))
-    if unit == "day" and number > 1 and (draft.picks or draft.months):
+    if unit == "day" and number > 1 and (draft.choices or draft.months):
         reader.refuse("Counting days does not go with naming them.", at)
     if unit == "day" and number > 1 and at > 0 and reader.tokens[at - 1].text == ",":
         # Generators that describe cron expressions write this for steps that restart on the 1st of each month.
@@ -232,21 +234,21 @@ def _check_period(reader: TokenReader, draft: Draft, unit: str, number: int) -> 
             (f"every {number} days at 09:00 from {reader.in_days(1).isoformat()}",),
         )
     if unit == "week":
-        if not any(pick.weekdays for pick in draft.picks):
+        if not any(choice.weekdays for choice in draft.choices):
             reader.refuse("On which day of the week?", at, _with_day(reader, "on monday"))
-        days = {day for pick in draft.picks for day in pick.weekdays}
+        days = {day for choice in draft.choices for day in choice.weekdays}
         if number > 1 and 6 in days and len(days) > 1 and days != {5, 6}:
             reader.refuse(
                 "With a Sunday among the days it matters whether weeks begin on Sunday or Monday.",
-                draft.picks[0].first,
+                draft.choices[0].first,
             )
-    if unit == "month" and not draft.picks:
+    if unit == "month" and not draft.choices:
         reader.refuse("On which day of the month?", at, _with_day(reader, "on the 1st"))
-    if unit == "year" and not draft.picks:
+    if unit == "year" and not draft.choices:
         reader.refuse("On which day of the year?", at, _with_day(reader, "on 1 January"))
-    if unit == "year" and any(p.scope is None and p.month is None for p in draft.picks):
+    if unit == "year" and any(p.scope is None and p.month is None for p in draft.choices):
         reader.refuse(
-            "On which day of the year?", draft.picks[0].first, ("every year on 1 January at 09:00",)
+            "On which day of the year?", draft.choices[0].first, ("every year on 1 January at 09:00",)
         )
 
 

@@ -25,18 +25,18 @@ EXACT = {"second": 1, "minute": 60, "hour": 3600}
 def compile_once(reader: TokenReader, draft: Draft) -> list[Once]:
     """Compile a part that does not recur into its instants."""
     if draft.instant is not None:
-        if draft.picks or draft.times or draft.delay or draft.part:
+        if draft.choices or draft.times or draft.delay or draft.part:
             reader.refuse("An instant needs nothing else.", 0, until=len(reader.tokens))
-        return [_future(reader, seconds_of(draft.instant), 0)]
-    if draft.months or any(pick.months for pick in draft.picks):
-        at = draft.months_at or draft.picks[0].first
+        return [_unless_past(reader, seconds_of(draft.instant), 0)]
+    if draft.months or any(choice.months for choice in draft.choices):
+        at = draft.months_at or draft.choices[0].first
         reader.refuse("That names a whole month, not a day.", at, ("every day at 09:00 in january",))
     if draft.minutes is not None or draft.seconds is not None:
         reader.refuse(
             "Every hour, or only once?", draft.minutes_at, ("every hour at minute 30", "every hour")
         )
     if draft.delay is not None:
-        return [_delayed(reader, draft)]
+        return [_after_delay(reader, draft)]
     if draft.window is not None:
         reader.refuse(
             "A window needs to say how often, and on which days.",
@@ -44,110 +44,112 @@ def compile_once(reader: TokenReader, draft: Draft) -> list[Once]:
             ("every hour from 09:00 to 17:00 on weekdays",),
             until=draft.window[1].last + 1,
         )
-    if len(draft.picks) > 1:
-        _refuse_many(reader, draft)
+    if len(draft.choices) > 1:
+        _refuse_several_days(reader, draft)
     if not draft.times:
         text = reader.text.rstrip(" .")
         reader.refuse("At what time of day?", len(reader.tokens), (f"{text} at 09:00", f"{text} at 17:00"))
     times = sorted(set(resolve(reader, draft.times, draft.part)))
     if draft.part == "night":
         check_night(reader, draft.times, times)
-    if not draft.picks:
-        return [_next_time(reader, draft, times)]
-    pick = draft.picks[0]
-    _refuse_cron_description(reader, pick)
-    if len(times) > 1 and pick.date is None:
-        reader.refuse("Once each, or every week or year? Say “every”, or give the date.", pick.first)
-    day = _day(reader, draft, pick, times[0])
-    _check_midnight(reader, draft, pick, times, day)
-    return [_placed(reader, day, time, draft.time_at) for time in times]
+    if not draft.choices:
+        return [_at_next_time(reader, draft, times)]
+    choice = draft.choices[0]
+    _refuse_cron_description(reader, choice)
+    if len(times) > 1 and choice.date is None:
+        reader.refuse("Once each, or every week or year? Say “every”, or give the date.", choice.first)
+    day = _day(reader, draft, choice, times[0])
+    _check_midnight(reader, draft, choice, times, day)
+    return [_resolved(reader, day, time, draft.time_at) for time in times]
 
 
-def _refuse_cron_description(reader: TokenReader, pick: DayChoice) -> None:
+def _refuse_cron_description(reader: TokenReader, choice: DayChoice) -> None:
     """Refuse “At 09:30 on Monday”: a generated description of a weekly cron expression looks the same."""
     clock = reader.kind("clock", ahead=1 - reader.index) and not reader.kind(
         "meridiem", ahead=2 - reader.index
     )
-    if pick.date is None and reader.tokens[0].raw == "At" and clock:
+    if choice.date is None and reader.tokens[0].raw == "At" and clock:
         text = reader.text.strip(" .")
-        days = reader.text[reader.tokens[pick.first].start : reader.tokens[pick.last].end]
+        days = reader.text[reader.tokens[choice.first].start : reader.tokens[choice.last].end]
         time = reader.tokens[1].raw
         reader.refuse(
             "Once, or each time? As the description of a cron expression it would recur.",
-            pick,
+            choice,
             (f"every {days} at {time}", f"every year on {days} at {time}", f"{days} at {time}", text.lower()),
         )
 
 
-def _refuse_many(reader: TokenReader, draft: Draft) -> None:
+def _refuse_several_days(reader: TokenReader, draft: Draft) -> None:
     text = reader.text.rstrip(" .")
     reader.refuse(
         "Several days: once each, or again and again? Say “every”.",
-        draft.picks[0].first,
+        draft.choices[0].first,
         (f"every {text}",),
-        until=draft.picks[-1].last + 1,
+        until=draft.choices[-1].last + 1,
     )
 
 
-def _next_time(reader: TokenReader, draft: Draft, times: list[int]) -> Once:
+def _at_next_time(reader: TokenReader, draft: Draft, times: list[int]) -> Once:
     if len(times) > 1:
         shown = " and ".join(f"{time // 3600:02}:{time % 3600 // 60:02}" for time in times[:2])
         reader.refuse("Every day, or once?", draft.time_at, (f"every day at {shown}", f"tomorrow at {shown}"))
     placed = resolve_local(reader.zone, day_seconds(reader.today.toordinal()) + times[0])
     ahead = 0 if placed.at > reader.now else 1
-    return _placed(reader, reader.in_days(ahead), times[0], draft.time_at)
+    return _resolved(reader, reader.in_days(ahead), times[0], draft.time_at)
 
 
-def _day(reader: TokenReader, draft: Draft, pick: DayChoice, time: int) -> date:
-    if pick.date is not None:
-        return pick.date
-    if pick.month is not None:
-        if len(pick.days) > 1:
-            _refuse_many(reader, draft)
+def _day(reader: TokenReader, draft: Draft, choice: DayChoice, time: int) -> date:
+    """Return the one day that a choice of days means; refuse a choice of several."""
+    if choice.date is not None:
+        return choice.date
+    if choice.month is not None:
+        if len(choice.days) > 1:
+            _refuse_several_days(reader, draft)
         return _next_matching(
-            reader, Calendar(Times((time,)), (day_rule(months=(pick.month,), days=pick.days),))
+            reader, Calendar(Times((time,)), (day_rule(months=(choice.month,), days=choice.days),))
         )
-    if pick.weekdays:
-        if len(pick.weekdays) > 1:
-            _refuse_many(reader, draft)
-        if not pick.ordinals:
-            return coming_weekday(reader, pick.weekdays[0], pick.first)
-        days = [item.n for item in pick.ordinals]
+    if choice.weekdays:
+        if len(choice.weekdays) > 1:
+            _refuse_several_days(reader, draft)
+        if not choice.ordinals:
+            return coming_weekday(reader, choice.weekdays[0], choice.first)
+        days = [item.n for item in choice.ordinals]
         return _next_matching(
-            reader, Calendar(Times((time,)), (day_rule(weekdays=pick.weekdays, days=days),))
+            reader, Calendar(Times((time,)), (day_rule(weekdays=choice.weekdays, days=days),))
         )
-    return _ordinal_day(reader, pick, time)
+    return _ordinal_day(reader, choice, time)
 
 
-def _ordinal_day(reader: TokenReader, pick: DayChoice, time: int) -> date:
-    if len(pick.ordinals) > 1:
-        reader.refuse("Several days: once each, or again and again? Say “every”.", pick)
-    item, scope = pick.ordinals[0], pick.scope
+def _ordinal_day(reader: TokenReader, choice: DayChoice, time: int) -> date:
+    if len(choice.ordinals) > 1:
+        reader.refuse("Several days: once each, or again and again? Say “every”.", choice)
+    item, scope = choice.ordinals[0], choice.scope
     if scope is None:
-        said = any(token.text in ("day", "days") for token in reader.tokens[pick.first : pick.last + 1])
+        said = any(token.text in ("day", "days") for token in reader.tokens[choice.first : choice.last + 1])
         if item.noun != "day" or item.n < 0 or said:
-            refuse_scopeless(reader, pick, "of which month?")
+            refuse_scopeless(reader, choice, "of which month?")
         if item.n > month_length(reader.today.year, reader.today.month) or item.n > 31:
-            reader.refuse("This month has no such day: name the month.", pick)
+            reader.refuse("This month has no such day: name the month.", choice)
         day = _next_matching(reader, Calendar(Times((time,)), (day_rule(days=(item.n,)),)))
         following = add_months(reader.today.replace(day=1), 1)
         if following is not None and (day.year, day.month) > (following.year, following.month):
-            reader.refuse("The coming month has no such day: name the month.", pick)
+            reader.refuse("The coming month has no such day: name the month.", choice)
         return day
     if scope.kind in ("quarter", "year"):
-        reader.refuse(f"Of this {scope.kind}, or of each {scope.kind}?", pick)
-    rules = ordinal_rules(reader, pick, (), scope, lenient=True)
+        reader.refuse(f"Of this {scope.kind}, or of each {scope.kind}?", choice)
+    rules = ordinal_rules(reader, choice, (), scope, lenient=True)
     if scope.year is not None:
         found = days_of_month(rules[0], scope.year, scope.months[0])
         if not found:
-            reader.refuse("That month has no such day.", pick)
+            reader.refuse("That month has no such day.", choice)
         return date(scope.year, scope.months[0], found[0])
     if len(scope.months) > 1:
-        reader.refuse("Several days: once each, or every year? Say “every year”.", pick)
+        reader.refuse("Several days: once each, or every year? Say “every year”.", choice)
     return _next_matching(reader, Calendar(Times((time,)), tuple(rules)))
 
 
 def _next_matching(reader: TokenReader, calendar: Calendar) -> date:
+    """Return the first day of a calendar whose time is still to come."""
     assert isinstance(calendar.times, Times)
     time = calendar.times.at[0]
     coming = DayFinder(calendar, (), ()).following(reader.today)
@@ -160,10 +162,12 @@ def _next_matching(reader: TokenReader, calendar: Calendar) -> date:
     return found
 
 
-def _check_midnight(reader: TokenReader, draft: Draft, pick: DayChoice, times: list[int], day: date) -> None:
+def _check_midnight(
+    reader: TokenReader, draft: Draft, choice: DayChoice, times: list[int], day: date
+) -> None:
     """Refuse “midnight on friday”, which may begin or end that day; a full date with 00:00 is clear."""
     word = any(time.midnight_word for time in draft.times)
-    if 0 in times and (word or pick.date is None):
+    if 0 in times and (word or choice.date is None):
         following = day + timedelta(days=1)
         reader.refuse(
             "The midnight that begins that day, or the one that ends it?",
@@ -173,7 +177,8 @@ def _check_midnight(reader: TokenReader, draft: Draft, pick: DayChoice, times: l
         )
 
 
-def _placed(reader: TokenReader, day: date, time: int, at: int) -> Once:
+def _resolved(reader: TokenReader, day: date, time: int, at: int) -> Once:
+    """Resolve a local time; refuse it if the clocks skip or repeat it, or if it is past."""
     local = day_seconds(day.toordinal()) + time
     placed = resolve_local(reader.zone, local)
     shown = f"{day.isoformat()} {time // 3600:02}:{time % 3600 // 60:02}"
@@ -192,14 +197,14 @@ def _placed(reader: TokenReader, day: date, time: int, at: int) -> Once:
             (_instant(reader, placed.at), _instant(reader, placed.other)),
             until=len(reader.tokens),
         )
-    return _future(reader, placed.at, at)
+    return _unless_past(reader, placed.at, at)
 
 
 def _instant(reader: TokenReader, at: int) -> str:
     return instant_of(at).astimezone(reader.zone).isoformat()
 
 
-def _future(reader: TokenReader, at: int, index: int) -> Once:
+def _unless_past(reader: TokenReader, at: int, index: int) -> Once:
     if at <= reader.now:
         reader.refuse(
             "That is in the past.", index, ("in 20 minutes", "tomorrow at 09:00"), until=len(reader.tokens)
@@ -207,7 +212,7 @@ def _future(reader: TokenReader, at: int, index: int) -> Once:
     return Once(instant_of(at))
 
 
-def _delayed(reader: TokenReader, draft: Draft) -> Once:
+def _after_delay(reader: TokenReader, draft: Draft) -> Once:
     assert draft.delay is not None
     days = months = 0
     exact = 0.0
@@ -222,7 +227,7 @@ def _delayed(reader: TokenReader, draft: Draft) -> Once:
             months += int(amount) * WHOLE_MONTHS[unit]
     if exact != int(exact):
         reader.refuse("Less than whole seconds cannot be scheduled.", draft.delay_at)
-    if draft.picks or draft.part:
+    if draft.choices or draft.part:
         reader.refuse("A delay and a day: which one?", draft.delay_at, until=len(reader.tokens))
     if draft.times and (exact or not (days or months)):
         reader.refuse("A delay and a time: which one?", draft.time_at, until=len(reader.tokens))
@@ -238,6 +243,6 @@ def _delayed(reader: TokenReader, draft: Draft) -> Once:
         times = resolve(reader, draft.times, None)
         if len(times) > 1:
             reader.refuse("One time, please.", draft.time_at)
-        return _placed(reader, day, times[0], draft.time_at)
-    placed = _placed(reader, day, reader.time_of_day, draft.delay_at)
+        return _resolved(reader, day, times[0], draft.time_at)
+    placed = _resolved(reader, day, reader.time_of_day, draft.delay_at)
     return Once(placed.at + timedelta(seconds=int(exact) % DAY_SECONDS, days=int(exact) // DAY_SECONDS))

@@ -16,22 +16,26 @@ QUARTER_STARTS, QUARTER_ENDS = (1, 4, 7, 10), (3, 6, 9, 12)
 
 
 def ordinal_rules(
-    reader: TokenReader, pick: DayChoice, months: tuple[int, ...], scope: Scope | None, lenient: bool = False
+    reader: TokenReader,
+    choice: DayChoice,
+    months: tuple[int, ...],
+    scope: Scope | None,
+    lenient: bool = False,
 ) -> list[DayRule]:
     """Compile “the n-th … of …” into day rules, one for each kind of day that is counted."""
     kind = scope.kind if scope else "month"
-    whole_end = {28, 29, 30, 31} <= {item.n for item in pick.ordinals if item.noun == "day"}
+    whole_end = {28, 29, 30, 31} <= {item.n for item in choice.ordinals if item.noun == "day"}
     lenient = lenient or bool(scope and scope.lenient)
     rules: list[DayRule] = []
-    for item in pick.ordinals:
+    for item in choice.ordinals:
         within = scope.months if scope and scope.kind in ("months", "concrete") else months
         if kind == "quarter":
-            within = _quarter(reader, item, pick)
+            within = _quarter(reader, item, choice)
         elif kind == "year":
-            rules.append(_of_year(reader, item, pick))
+            rules.append(_of_year(reader, item, choice))
             continue
         if not (whole_end and item.noun == "day" and item.n <= 31):  # “the 25th to the last”
-            _check(reader, item, within, pick, lenient)
+            _refuse_missing_day(reader, item, within, choice, lenient)
         rules.append(_rule(item, within))
     return _merged(rules)
 
@@ -72,14 +76,14 @@ def _merged(rules: list[DayRule]) -> list[DayRule]:
     ]
 
 
-def _quarter(reader: TokenReader, item: Ordinal, pick: DayChoice) -> tuple[int, ...]:
+def _quarter(reader: TokenReader, item: Ordinal, choice: DayChoice) -> tuple[int, ...]:
     limit = {"day": 28, "weekday": 4, "business": 20, "nearest": 28}[item.noun]
     if abs(item.n) > limit:
-        reader.refuse("Within a quarter this counts past its first month: name the months.", pick.first)
+        reader.refuse("Within a quarter this counts past its first month: name the months.", choice.first)
     return QUARTER_STARTS if item.n > 0 else QUARTER_ENDS
 
 
-def _of_year(reader: TokenReader, item: Ordinal, pick: DayChoice) -> DayRule:
+def _of_year(reader: TokenReader, item: Ordinal, choice: DayChoice) -> DayRule:
     first_month, last_month = (1,), (12,)
     if item.noun == "day":
         if 0 < item.n <= 31:
@@ -93,26 +97,26 @@ def _of_year(reader: TokenReader, item: Ordinal, pick: DayChoice) -> DayRule:
         if abs(item.n) <= 52:
             return day_rule(year_nth=((item.n, item.weekday),))
     if item.noun != "business" or abs(item.n) > 20:
-        reader.refuse("That is not counted within a year: name the month.", pick.first)
+        reader.refuse("That is not counted within a year: name the month.", choice.first)
     return day_rule(months=first_month if item.n > 0 else last_month, business=(item.n,))
 
 
-def _check(
-    reader: TokenReader, item: Ordinal, months: tuple[int, ...], pick: DayChoice, lenient: bool
+def _refuse_missing_day(
+    reader: TokenReader, item: Ordinal, months: tuple[int, ...], choice: DayChoice, lenient: bool
 ) -> None:
-    shown = f"{abs(item.n)}{_suffix(abs(item.n))}"
+    shown = f"{abs(item.n)}{_ordinal_suffix(abs(item.n))}"
     limit = {"day": 31, "weekday": 5, "business": 23, "nearest": 31}[item.noun]
     if abs(item.n) > limit:
-        reader.refuse(f"A month has no {shown}.", pick)
+        reader.refuse(f"A month has no {shown}.", choice)
     if item.noun != "day" or item.n < 29:
         return
     lacking = [month for month in months or range(1, 13) if LONGEST[month - 1] < item.n]
     if lacking and len(lacking) == len(months or range(12)):
-        reader.refuse(f"{MONTH_NAMES[lacking[0] - 1]} never has a {shown}.", pick)
+        reader.refuse(f"{MONTH_NAMES[lacking[0] - 1]} never has a {shown}.", choice)
     if not lenient and (lacking or 2 in (months or (2,))):
         reader.refuse(
             f"Not every month has a {shown}: leave the others out, or take their last day?",
-            pick,
+            choice,
             (
                 f"on the {shown} of each month that has one at 09:00",
                 "on the last day of each month at 09:00",
@@ -120,5 +124,5 @@ def _check(
         )
 
 
-def _suffix(number: int) -> str:
+def _ordinal_suffix(number: int) -> str:
     return "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

@@ -63,7 +63,7 @@ def times_of(reader: TokenReader, draft: Draft) -> Times | Grid | Hourly | Windo
             (f"{reader.text.rstrip(' .')} at {part}", f"{reader.text.rstrip(' .')} at 17:00"),
         )
     found = resolve(reader, draft.times, draft.part)
-    if draft.part == "night" and draft.picks:
+    if draft.part == "night" and draft.choices:
         check_night(reader, draft.times, found)
     return Times(tuple(sorted(set(found))))
 

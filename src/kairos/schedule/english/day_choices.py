@@ -40,11 +40,11 @@ def starts_day_choice(reader: TokenReader, ahead: int = 0) -> bool:
 def read_day_choice(reader: TokenReader, draft: Draft) -> bool:
     """Read a choice of days and add it to the draft."""
     mark = reader.index
-    pick = _this_or_next(reader, draft) or _single(reader, draft)
-    if pick is None:
+    choice = _this_or_next(reader, draft) or _single(reader, draft)
+    if choice is None:
         reader.index = mark
         annual = read_annual(reader)
-        pick = (
+        choice = (
             annual
             or _edge(reader)
             or _numbered_days(reader)
@@ -52,10 +52,10 @@ def read_day_choice(reader: TokenReader, draft: Draft) -> bool:
             or read_ordinals(reader)
             or _weekdays(reader)
         )
-    if pick is None:
+    if choice is None:
         reader.index = mark
         return False
-    draft.add(reader, pick)
+    draft.add(reader, choice)
     part = part_of(reader.peek().text) if reader.kind("word") else None
     if part is not None:
         if draft.part is not None:
@@ -117,14 +117,14 @@ def _this_or_next(reader: TokenReader, draft: Draft) -> DayChoice | None:
     if word.text in ("next", "this") and reader.accept("month"):
         reader.accept("on")
         reader.accept("the")
-        pick = read_ordinals(reader)
-        if pick is None or pick.scope is not None:
+        choice = read_ordinals(reader)
+        if choice is None or choice.scope is not None:
             reader.refuse(
                 f"“{word.text} month” is a period: on which day, at what time?", mark, until=mark + 2
             )
         months = reader.today.year * 12 + reader.today.month - 1 + (word.text == "next")
         scope = Scope("concrete", (months % 12 + 1,), year=months // 12)
-        return DayChoice(mark, reader.index - 1, ordinals=pick.ordinals, scope=scope)
+        return DayChoice(mark, reader.index - 1, ordinals=choice.ordinals, scope=scope)
     reader.index = mark
     return None
 
@@ -215,16 +215,16 @@ def read_day_range(reader: TokenReader, draft: Draft) -> bool:
     """Read a range of days after “from”: “monday to friday”, “the 25th to the last”."""
     mark = reader.index
     if weekdays_of(reader) is not None:
-        pick = read_weekdays(reader, joined=False)
-        if pick is not None and pick.plural and len(pick.weekdays) > 1:
-            draft.add(reader, pick)
+        choice = read_weekdays(reader, joined=False)
+        if choice is not None and choice.plural and len(choice.weekdays) > 1:
+            draft.add(reader, choice)
             return True
     reader.index = mark
     reader.accept("the")
     if reader.kind("ordinal") and reader.at(*RANGES, ahead=1):
-        pick = read_ordinals(reader, ranged=True)
-        if pick is not None and len(pick.ordinals) > 1:
-            draft.add(reader, pick)
+        choice = read_ordinals(reader, ranged=True)
+        if choice is not None and len(choice.ordinals) > 1:
+            draft.add(reader, choice)
             return True
     reader.index = mark
     return False

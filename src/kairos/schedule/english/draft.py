@@ -73,13 +73,16 @@ class DayChoice:
 
 @dataclass(slots=True)
 class Draft:
-    """One part of an intent: days and times, with what bounds them."""
+    """One part of an intent: days and times, with what bounds them.
+
+    A field that ends with `_at` is the index of the token that said it, for refusals.
+    """
 
     everies: list[int] = field(default_factory=list)  # token indexes of “every”, “daily”, …
     cadence: int | None = None  # seconds
     period: tuple[int, str] | None = None
     rate: tuple[int, str, int, int] | None = None  # “twice a day”: count, unit, first token, end
-    picks: list[DayChoice] = field(default_factory=list)
+    choices: list[DayChoice] = field(default_factory=list)
     months: tuple[int, ...] = ()
     months_at: int = 0
     recurring: bool = False
@@ -101,11 +104,11 @@ class Draft:
     joined: bool = False  # an “and” was just read, so that more days may follow
     loosely: bool = False  # joined by “and”, not “and also”: a later clause may apply to all the days
 
-    def add(self, reader: TokenReader, pick: DayChoice) -> None:
+    def add(self, reader: TokenReader, choice: DayChoice) -> None:
         """Add a choice of days; a second one must be joined to the first."""
-        if self.picks and not self.joined:
-            reader.refuse("The days are said twice: join them with “and”.", pick)
-        self.picks.append(pick)
+        if self.choices and not self.joined:
+            reader.refuse("The days are said twice: join them with “and”.", choice)
+        self.choices.append(choice)
         self.joined = False
 
     def recurs(self, mark: int) -> None:

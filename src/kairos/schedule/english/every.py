@@ -35,27 +35,27 @@ def read_every(reader: TokenReader, draft: Draft) -> bool:
         reader.take()
         _set(reader, draft, *FREQUENCIES[token.text], mark)
         return True
-    if _per_period(reader, draft):
+    if _read_rate(reader, draft):
         return True
     if reader.accept("once"):  # “once every hour” recurs; “once” alone means a single instant
         draft.once = draft.once or not reader.at("every", "each")
         return True
     if reader.at("alternate") and (weekdays_of(reader, ahead=1) or reader.at("days", ahead=1)):
         reader.take()
-        return _stepped(reader, draft, 2, mark)
+        return _read_every_nth(reader, draft, 2, mark)
     if token.text not in ("every", "each"):
         return False
     reader.take()
     reader.accept("single")
     draft.recurs(mark)
-    if not _after_every(reader, draft, mark):
+    if not _read_after_every(reader, draft, mark):
         if reader.done:
             reader.refuse("Every what?", mark, ("every day at 09:00",))
         refuse_unknown(reader)
     return True
 
 
-def _per_period(reader: TokenReader, draft: Draft) -> bool:
+def _read_rate(reader: TokenReader, draft: Draft) -> bool:
     """Read “once a week”, “twice a day”, “3 times a month”; as many days or times must be named."""
     mark = reader.index
     token = reader.take()
@@ -82,14 +82,14 @@ def _per_period(reader: TokenReader, draft: Draft) -> bool:
     return True
 
 
-def _after_every(reader: TokenReader, draft: Draft, mark: int) -> bool:
+def _read_after_every(reader: TokenReader, draft: Draft, mark: int) -> bool:
     token = reader.peek()
     if reader.accept("other", "alternate"):
-        return _stepped(reader, draft, 2, mark)
+        return _read_every_nth(reader, draft, 2, mark)
     if token.kind == "ordinal" and _counts_units(reader):
-        return _nth_unit(reader, draft, mark)
+        return _read_nth_unit(reader, draft, mark)
     if token.kind == "number" or token.text in ("half", "quarter"):
-        return _numbered(reader, draft, mark)
+        return _read_number(reader, draft, mark)
     if token.text in NAMED_TIMES:
         _set_period(reader, draft, 1, "day", mark)  # “every midnight”: the time is read next
         return True
@@ -100,7 +100,7 @@ def _after_every(reader: TokenReader, draft: Draft, mark: int) -> bool:
         draft.part, draft.part_at = part, mark
         return True
     if token.text == "second" and weekdays_of(reader, ahead=1) is not None:
-        return _picked(reader, draft)  # “every second tuesday of the month”
+        return _read_days(reader, draft)  # “every second tuesday of the month”
     unit = read_unit(reader)
     if unit is not None:
         if token.text.endswith("s") and len(token.text) > 1:
@@ -116,7 +116,7 @@ def _after_every(reader: TokenReader, draft: Draft, mark: int) -> bool:
         else:
             _set(reader, draft, 1, unit, mark)
         return True
-    return _picked(reader, draft)
+    return _read_days(reader, draft)
 
 
 def _counts_units(reader: TokenReader) -> bool:
@@ -131,16 +131,17 @@ def _counts_units(reader: TokenReader) -> bool:
     size = weekdays_of(reader, ahead=1)
     after = 1 + (size[2] if size else 1)
     if reader.at("and", ",", ahead=after):
-        return not _nth_list(reader, after)
+        return not _more_ordinals_follow(reader, after)
     return not reader.at("of", "in", ahead=after)
 
 
-def _nth_list(reader: TokenReader, ahead: int) -> bool:
+def _more_ordinals_follow(reader: TokenReader, ahead: int) -> bool:
     """Whether more ordinals follow, as in “every first friday and third monday of the month”."""
     return reader.kind("ordinal", ahead=ahead + 1) or reader.at("last", "the", ahead=ahead + 1)
 
 
-def _nth_unit(reader: TokenReader, draft: Draft, mark: int) -> bool:
+def _read_nth_unit(reader: TokenReader, draft: Draft, mark: int) -> bool:
+    """Read an ordinal before a unit, as in “every second week”; refuse what may be a day or a weekday of the month."""
     token = reader.take()
     following = reader.peek()
     if following.text in ("day", "days"):
@@ -169,14 +170,14 @@ def _nth_unit(reader: TokenReader, draft: Draft, mark: int) -> bool:
             ),
             until=reader.index + 1,
         )
-    return _stepped(reader, draft, token.value, mark)
+    return _read_every_nth(reader, draft, token.value, mark)
 
 
-def _numbered(reader: TokenReader, draft: Draft, mark: int) -> bool:
+def _read_number(reader: TokenReader, draft: Draft, mark: int) -> bool:
     token = reader.peek()
     if token.kind == "number" and weekdays_of(reader, ahead=1) is not None:
         reader.take()
-        return _stepped(reader, draft, token.value, mark)
+        return _read_every_nth(reader, draft, token.value, mark)
     if token.text == "quarter" and not reader.at("hour", ahead=1) and not reader.at("of", ahead=1):
         reader.take()
         _set(reader, draft, 1, "quarter", mark)
@@ -185,7 +186,7 @@ def _numbered(reader: TokenReader, draft: Draft, mark: int) -> bool:
         _set_cadence(reader, draft, 900, mark)
         return True
     if token.kind == "number" and reader.peek(1).text in MONTHS:
-        return _picked(reader, draft)
+        return _read_days(reader, draft)
     span = read_span(reader)
     if span is None:
         return False
@@ -206,7 +207,7 @@ def _numbered(reader: TokenReader, draft: Draft, mark: int) -> bool:
     return True
 
 
-def _stepped(reader: TokenReader, draft: Draft, every: int, mark: int) -> bool:
+def _read_every_nth(reader: TokenReader, draft: Draft, every: int, mark: int) -> bool:
     """Read the unit or the weekday of which every n-th is meant."""
     unit = read_unit(reader)
     if unit is not None:
@@ -219,30 +220,30 @@ def _stepped(reader: TokenReader, draft: Draft, every: int, mark: int) -> bool:
         reader.refuse(
             "Every other weekday: which ones?", mark, ("every monday, wednesday and friday at 09:00",)
         )
-    pick = read_weekdays(reader)
-    if pick is None:
+    choice = read_weekdays(reader)
+    if choice is None:
         return False
-    if len(pick.weekdays) > 1 and pick.weekdays != (5, 6) and every > 1:
+    if len(choice.weekdays) > 1 and choice.weekdays != (5, 6) and every > 1:
         reader.refuse(
             "Every other week on these days, or every other one of them?",
             mark,
             (f"every {every} weeks on monday and friday at 09:00",),
         )
     _set_period(reader, draft, every, "week", mark)
-    draft.add(reader, pick)
+    draft.add(reader, choice)
     return True
 
 
-def _picked(reader: TokenReader, draft: Draft) -> bool:
+def _read_days(reader: TokenReader, draft: Draft) -> bool:
     """Read the weekday, ordinal, date or months after “every”."""
     mark = reader.index
     for read in (read_annual, read_ordinals, read_weekdays):
-        pick = read(reader)
-        if pick is not None:
-            _refuse_nth_day(reader, mark, pick)
-            pick = _monthly(reader, pick)
-            draft.add(reader, pick)
-            _day_part_after(reader, draft)
+        choice = read(reader)
+        if choice is not None:
+            _refuse_nth_day(reader, mark, choice)
+            choice = _of_each_month(reader, choice)
+            draft.add(reader, choice)
+            _read_day_part(reader, draft)
             return True
     months = read_months(reader)
     if not months:
@@ -254,26 +255,26 @@ def _picked(reader: TokenReader, draft: Draft) -> bool:
     return True
 
 
-def _monthly(reader: TokenReader, pick: DayChoice) -> DayChoice:
+def _of_each_month(reader: TokenReader, choice: DayChoice) -> DayChoice:
     """Let “every 1st and 15th” mean days of each month."""
     bare = (
-        pick.scope is None
-        and pick.ordinals
-        and not pick.weekdays
-        and reader.tokens[pick.last].kind == "ordinal"
+        choice.scope is None
+        and choice.ordinals
+        and not choice.weekdays
+        and reader.tokens[choice.last].kind == "ordinal"
     )
     if (
         not bare
-        or any(item.noun != "day" for item in pick.ordinals)
-        or reader.tokens[pick.last].text == "second"
+        or any(item.noun != "day" for item in choice.ordinals)
+        or reader.tokens[choice.last].text == "second"
     ):
-        return pick
-    return replace(pick, scope=Scope("month", each=False))
+        return choice
+    return replace(choice, scope=Scope("month", each=False))
 
 
-def _refuse_nth_day(reader: TokenReader, mark: int, pick: DayChoice) -> None:
+def _refuse_nth_day(reader: TokenReader, mark: int, choice: DayChoice) -> None:
     """Refuse “every fifth day of the month”, which may be the 5th or every fifth day from the 1st."""
-    one = pick.ordinals[0] if len(pick.ordinals) == 1 and not pick.weekdays else None
+    one = choice.ordinals[0] if len(choice.ordinals) == 1 and not choice.weekdays else None
     if (
         one is not None
         and one.n > 1
@@ -284,11 +285,11 @@ def _refuse_nth_day(reader: TokenReader, mark: int, pick: DayChoice) -> None:
             f"“every {reader.tokens[mark].raw} day of the month” is one day to some, every {one.n} days to others.",
             mark,
             (f"on day {one.n} of each month at 09:00", f"every {one.n} days at 09:00"),
-            until=pick.last + 1,
+            until=choice.last + 1,
         )
 
 
-def _day_part_after(reader: TokenReader, draft: Draft) -> None:
+def _read_day_part(reader: TokenReader, draft: Draft) -> None:
     part = part_of(reader.peek().text) if reader.kind("word") else None
     if part is not None:
         draft.part, draft.part_at = part, reader.index
@@ -296,6 +297,7 @@ def _day_part_after(reader: TokenReader, draft: Draft) -> None:
 
 
 def _set(reader: TokenReader, draft: Draft, every: int, unit: str, mark: int) -> None:
+    """Record how often: as seconds of elapsed time, or as a period of days or longer."""
     if unit in UNIT_SECONDS:
         _set_cadence(reader, draft, every * UNIT_SECONDS[unit], mark)
     elif unit == "fortnight":

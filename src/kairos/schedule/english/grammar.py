@@ -64,14 +64,14 @@ def _read(
     if not reader.tokens[reader.index :]:
         reader.refuse("There is nothing here to understand.", 0, ("every day at 09:00", "in 20 minutes"))
     while not reader.done:
-        if _connector(reader, parts, limits):
+        if _read_connector(reader, parts, limits):
             continue
-        if not _clause(reader, parts[-1], limits, calendars):
+        if not _read_clause(reader, parts[-1], limits, calendars):
             refuse_unknown(reader)
     return reader, parts, limits
 
 
-def _connector(reader: TokenReader, parts: list[Draft], limits: Limits) -> bool:
+def _read_connector(reader: TokenReader, parts: list[Draft], limits: Limits) -> bool:
     """Read a comma or “and”, after which more days, another clause or another part follows."""
     mark = reader.index
     comma = reader.accept(",", ";")
@@ -97,20 +97,20 @@ def _connector(reader: TokenReader, parts: list[Draft], limits: Limits) -> bool:
     complete = bool(draft.times or draft.window or draft.minutes is not None or draft.instant is not None)
     # A time before the days applies to all of them, unless another time follows.
     shared = (
-        bool(draft.times and draft.picks) and draft.time_at < draft.picks[0].first and not reader.at("at")
+        bool(draft.times and draft.choices) and draft.time_at < draft.choices[0].first and not reader.at("at")
     )
     if (
         complete
         and also is None
         and not shared
-        and (draft.picks or draft.period or draft.instant is not None)
+        and (draft.choices or draft.period or draft.instant is not None)
     ):
         if limits != Limits():
             reader.refuse(
                 "Is what came before meant for both parts? Say it at the end.", mark, until=mark + 1
             )
         parts.append(Draft())
-    elif not (draft.picks and (also or starts_day_choice(reader) or reader.at("every", "each", "on"))):
+    elif not (draft.choices and (also or starts_day_choice(reader) or reader.at("every", "each", "on"))):
         reader.refuse(
             "“and” joins days to days and times to times; this is neither.", mark, until=reader.index + 1
         )
@@ -119,12 +119,12 @@ def _connector(reader: TokenReader, parts: list[Draft], limits: Limits) -> bool:
 
 def _begins_another_part(reader: TokenReader, draft: Draft) -> bool:
     """Whether weekdays with their own time follow: “every monday at 9am, wednesday at 10am and friday at 11am”."""
-    weekdays = bool(draft.picks) and all(choice.weekdays and not choice.date for choice in draft.picks)
-    timed = bool(draft.times) and draft.time_at > draft.picks[-1].last if weekdays else False
+    weekdays = bool(draft.choices) and all(choice.weekdays and not choice.date for choice in draft.choices)
+    timed = bool(draft.times) and draft.time_at > draft.choices[-1].last if weekdays else False
     return timed and weekdays_of(reader) is not None
 
 
-def _clause(
+def _read_clause(
     reader: TokenReader, draft: Draft, limits: Limits, calendars: Mapping[str, Container[date]]
 ) -> bool:
     mark = reader.index
@@ -140,25 +140,27 @@ def _clause(
             reader.at("every", "each")
             or read_past_hour(reader, draft)
             or read_day_choice(reader, draft)
-            or _back(reader, mark)
+            or _point_after_preposition(reader, mark)
         )
     if reader.accept("in"):
-        return read_in(reader, draft, limits) or _back(reader, mark)
+        return read_in(reader, draft, limits) or _point_after_preposition(reader, mark)
     if reader.accept("between"):
-        return read_between(reader, draft, limits, mark) or _back(reader, mark)
+        return read_between(reader, draft, limits, mark) or _point_after_preposition(reader, mark)
     if reader.accept("from"):
-        return read_from(reader, draft, limits, mark) or _back(reader, mark)
-    return _bounding(reader, draft, limits, calendars) or _loose(reader, draft, limits)
+        return read_from(reader, draft, limits, mark) or _point_after_preposition(reader, mark)
+    return _read_limit(reader, draft, limits, calendars) or _read_clause_without_keyword(
+        reader, draft, limits
+    )
 
 
-def _back(reader: TokenReader, mark: int) -> bool:
-    """Move to the token after the preposition, so that the refusal points at it."""
+def _point_after_preposition(reader: TokenReader, mark: int) -> bool:
+    """Skip the preposition if nothing was read after it, so that the refusal points at what follows; return False."""
     if reader.index == mark:
         reader.index = mark + 1
     return False
 
 
-def _bounding(
+def _read_limit(
     reader: TokenReader, draft: Draft, limits: Limits, calendars: Mapping[str, Container[date]]
 ) -> bool:
     mark = reader.index
@@ -191,7 +193,7 @@ def _bounding(
     return False
 
 
-def _loose(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
+def _read_clause_without_keyword(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
     """Read a clause without a leading keyword: minutes, times, windows, counts, delays, days, zones."""
     mark = reader.index
     if reader.kind("instant"):
@@ -201,18 +203,18 @@ def _loose(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
         return True
     if read_past_hour(reader, draft) or read_count(reader, limits, mark):
         return True
-    if _delay(reader, draft):
+    if _read_delay(reader, draft):
         return True
     if read_clock_window(reader, draft, "", mark):
         return True
     if read_day_choice(reader, draft):
         return True
     part = part_of(reader.peek().text) if reader.kind("word") else None
-    if part is not None and draft.part is None and (draft.picks or draft.times):
+    if part is not None and draft.part is None and (draft.choices or draft.times):
         draft.part, draft.part_at = part, mark
         reader.take()
         return True
-    times = read_times(reader, allow_bare=_part_follows(reader))
+    times = read_times(reader, allow_bare=_day_part_follows(reader))
     if times and not starts_range(reader):
         if draft.times:
             reader.refuse("The time is said twice.", mark, until=reader.index)
@@ -222,7 +224,7 @@ def _loose(reader: TokenReader, draft: Draft, limits: Limits) -> bool:
     return read_zone(reader, limits, after_in=False)
 
 
-def _part_follows(reader: TokenReader) -> bool:
+def _day_part_follows(reader: TokenReader) -> bool:
     """Whether a part of the day follows, so that a bare hour can be a time: “8 tonight”, “3 in the afternoon”."""
     words = [reader.peek(ahead).text for ahead in range(1, 5)]
     if words[0] == "oclock":
@@ -232,7 +234,7 @@ def _part_follows(reader: TokenReader) -> bool:
     return False
 
 
-def _delay(reader: TokenReader, draft: Draft) -> bool:
+def _read_delay(reader: TokenReader, draft: Draft) -> bool:
     """Read a delay: “20 minutes from now”, “a week from monday”."""
     mark = reader.index
     span = read_span(reader)

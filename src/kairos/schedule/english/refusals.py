@@ -106,9 +106,9 @@ def _sentence(reason: str) -> str:
     return reason[0].upper() + reason[1:]
 
 
-def refuse_scopeless(reader: TokenReader, pick: DayChoice, question: str) -> NoReturn:
+def refuse_scopeless(reader: TokenReader, choice: DayChoice, question: str) -> NoReturn:
     """Refuse ordinals without the month or year that they count within."""
-    words = reader.text[reader.tokens[pick.first].start : reader.tokens[pick.last].end]
+    words = reader.text[reader.tokens[choice.first].start : reader.tokens[choice.last].end]
     reader.refuse(
-        f"“{words}” {question}", pick, (f"on the {words.removeprefix('the ')} of each month at 09:00",)
+        f"“{words}” {question}", choice, (f"on the {words.removeprefix('the ')} of each month at 09:00",)
     )

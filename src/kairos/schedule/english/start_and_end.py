@@ -39,12 +39,12 @@ def read_day(reader: TokenReader, since: date | None = None) -> date | None:
     return _weekday(reader)
 
 
-def _one_date(reader: TokenReader, pick: DayChoice, since: date) -> date:
-    if pick.date is not None:
-        return pick.date
-    if len(pick.days) > 1 or pick.month is None:
-        reader.refuse("Give one date here.", pick.first)
-    return next_annual(pick.month, pick.days[0], since)
+def _one_date(reader: TokenReader, choice: DayChoice, since: date) -> date:
+    if choice.date is not None:
+        return choice.date
+    if len(choice.days) > 1 or choice.month is None:
+        reader.refuse("Give one date here.", choice.first)
+    return next_annual(choice.month, choice.days[0], since)
 
 
 def next_annual(month: int, day: int, since: date) -> date:

@@ -19,7 +19,7 @@ WORDLIKE = frozenset(("word", "punctuation", "ordinal"))
 
 
 class TokenReader:
-    """A cursor over the tokens of a text; the grammar refuses a token that no clause took."""
+    """A cursor over the tokens of a text. `dated` says whether the result depends on the local day."""
 
     def __init__(self, text: str, tokens: list[Token], now: int, zone: tzinfo) -> None:
         self.text = text
