@@ -35,10 +35,10 @@ WELL = Environment(
         "max_connections": 100,
         "clock_replaced": False,
     },
-    hears=True,
-    pooled=False,
+    receives_notifications=True,
+    behind_pooler=False,
     skew=timedelta(0),
-    zones=True,
+    has_time_zones=True,
 )
 FIVE = timedelta(seconds=5)
 
@@ -87,10 +87,10 @@ def test_a_commit_that_waits_for_some_disk_is_no_problem(value: str) -> None:
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"hears": False, "pooled": True}, "LISTEN_POOLED"),
-        ({"hears": False}, "LISTEN_DEAF"),
+        ({"receives_notifications": False, "behind_pooler": True}, "LISTEN_POOLED"),
+        ({"receives_notifications": False}, "LISTEN_DEAF"),
         ({"skew": -FIVE}, "CLOCK"),
-        ({"zones": False}, "NO_TIME_ZONES"),
+        ({"has_time_zones": False}, "NO_TIME_ZONES"),
     ],
     ids=["pooled", "deaf", "clock", "zones"],
 )

@@ -24,19 +24,19 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The collected facts: Postgres's own settings, and what was tried from here."""
+    """The facts to check: the settings of the server, and what the caller found out by trying."""
 
     server: Mapping[str, Any]
-    hears: bool
-    pooled: bool
+    receives_notifications: bool
+    behind_pooler: bool  # by the setting `prepare`, and without a direct URL
     skew: timedelta
-    zones: bool
+    has_time_zones: bool
 
 
-def check(place: Environment, most_skew: timedelta) -> list[Problem]:
+def check(environment: Environment, most_skew: timedelta) -> list[Problem]:
     """Return every problem, those that lose data first."""
-    found = [Problem(code, message, remedy) for code, is_so, message, remedy in _CHECKS if is_so(place)]
-    return [*found, _skewed(place.skew)] if abs(place.skew) >= most_skew else found
+    found = [Problem(code, message, remedy) for code, is_so, message, remedy in _CHECKS if is_so(environment)]
+    return [*found, _skewed(environment.skew)] if abs(environment.skew) >= most_skew else found
 
 
 def _skewed(skew: timedelta) -> Problem:
@@ -51,75 +51,75 @@ def _skewed(skew: timedelta) -> Problem:
 _CHECKS: tuple[tuple[str, Callable[[Environment], bool], str, str], ...] = (
     (
         "FSYNC_OFF",
-        lambda place: not place.server["fsync"],
+        lambda found: not found.server["fsync"],
         "Postgres runs with fsync off: a crash of its machine may lose or destroy everything.",
         "Set fsync = on and restart Postgres.",
     ),
     (
         "FULL_PAGE_WRITES_OFF",
-        lambda place: not place.server["full_page_writes"],
+        lambda found: not found.server["full_page_writes"],
         "Postgres runs with full_page_writes off: a crash of its machine may leave torn pages.",
         "Set full_page_writes = on.",
     ),
     (
         "SYNCHRONOUS_COMMIT_OFF",
-        lambda place: place.server["synchronous_commit"] == "off",
+        lambda found: found.server["synchronous_commit"] == "off",
         "synchronous_commit is off: a crash of Postgres may lose jobs that were enqueued on your own connections, "
         "or through a pooler, a moment before.",
         "Set synchronous_commit = on for the server, the database or the user that Kairos connects as.",
     ),
     (
         "STANDBY_ASYNCHRONOUS",
-        lambda place: place.server["followed_asynchronously"],
+        lambda found: found.server["followed_asynchronously"],
         "A standby follows Postgres, and commits do not wait for it: a failover to it loses the last jobs.",
         "Name it in synchronous_standby_names, and set KAIROS_REQUIRE_STANDBY=true; else expect that loss.",
     ),
     (
         "CLOCK_REPLACED",
-        lambda place: place.server["clock_replaced"],
+        lambda found: found.server["clock_replaced"],
         "The clock of this database was replaced by kairos.testing.Clock: delays, retries, leases and schedules "
         "follow it, not the real time.",
         "Put the real clock back with `await Clock(app).uninstall()`, unless this database is for tests.",
     ),
     (
         "POSTGRES_TOO_OLD",
-        lambda place: place.server["version"] < OLDEST_POSTGRES,
+        lambda found: found.server["version"] < OLDEST_POSTGRES,
         "Postgres is older than 15.",
         "Upgrade it to 15 or later.",
     ),
     (
         "AUTOVACUUM_OFF",
-        lambda place: not (place.server["autovacuum"] and place.server["track_counts"]),
+        lambda found: not (found.server["autovacuum"] and found.server["track_counts"]),
         "Autovacuum is off: dead rows pile up, and every pick walks over them.",
         "Set autovacuum = on and track_counts = on.",
     ),
     (
         "LISTEN_POOLED",
-        lambda place: not place.hears and place.pooled,
+        lambda found: not found.receives_notifications and found.behind_pooler,
         "LISTEN hears nothing here: prepare is off, as behind a pooler, and there is no direct_url.",
         "Set KAIROS_DIRECT_URL to Postgres itself; until then workers find jobs by polling.",
     ),
     (
         "LISTEN_DEAF",
-        lambda place: not place.hears and not place.pooled,
+        lambda found: not found.receives_notifications and not found.behind_pooler,
         "LISTEN hears nothing here: a pooler in transaction mode, or a direct_url that leads elsewhere.",
         "Behind a pooler set KAIROS_PREPARE=false and KAIROS_DIRECT_URL to Postgres itself.",
     ),
     (
         "NOTIFICATIONS_FULL",
-        lambda place: place.server["notifications"] > MOST_NOTIFICATIONS,
+        lambda found: found.server["notifications"] > MOST_NOTIFICATIONS,
         "Postgres' queue of notifications fills up: a session that LISTENs stays inside a transaction.",
         "Find it in pg_stat_activity and end it; once the queue is full, commits fail.",
     ),
     (
         "CONNECTIONS_SPENT",
-        lambda place: place.server["connections"] >= place.server["max_connections"] * MOST_CONNECTIONS,
+        lambda found: found.server["connections"] >= found.server["max_connections"] * MOST_CONNECTIONS,
         "Nearly all of Postgres' connections are taken.",
         "Raise max_connections, lower pool_size, or put a pooler in between.",
     ),
     (
         "NO_TIME_ZONES",
-        lambda place: not place.zones,
+        lambda found: not found.has_time_zones,
         "This machine has no usable database of time zones: schedules would fire at the wrong time.",
         "Install the tzdata package.",
     ),

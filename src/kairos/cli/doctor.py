@@ -12,8 +12,7 @@ import typer
 from rich.text import Text
 
 from kairos import shapes
-from kairos.alarms.environment_checks import Environment as Found
-from kairos.alarms.environment_checks import Problem, check
+from kairos.alarms.environment_checks import Environment, Problem, check
 from kairos.alarms.thresholds import Thresholds
 from kairos.app import Kairos
 from kairos.cli import output
@@ -58,7 +57,7 @@ def doctor(database: DatabaseChoice, as_json: Json = False) -> None:
 
 
 async def examine(settings: Settings) -> tuple[list[Problem], list[Alarm]]:
-    """Collect all facts and problems."""
+    """Run every check and the alarm checks; return the problems and the open alarms."""
     thresholds = Thresholds.of(settings.alarm_after)
     async with Kairos(settings.database_url, **settings.others) as kairos:
         began = datetime.now(UTC)
@@ -68,13 +67,15 @@ async def examine(settings: Settings) -> tuple[list[Problem], list[Alarm]]:
         # The checks below write: on this server they would wait or be refused.
         await kairos.store.check_commits()
         await kairos.store.check_space()
-        pooled = not settings.prepare and settings.direct_url is None
-        place = Found(server, await _hears(kairos.store), pooled, away, _knows_zones())
+        behind_pooler = not settings.prepare and settings.direct_url is None
+        environment = Environment(
+            server, await _receives_notifications(kairos.store), behind_pooler, away, _has_time_zones()
+        )
         await run_checks(kairos.store, thresholds, count=_ALL, report=False)
-        return check(place, thresholds.after["clock_skewed"]), await kairos.alarms(limit=1000)
+        return check(environment, thresholds.after["clock_skewed"]), await kairos.alarms(limit=1000)
 
 
-async def _hears(store: AsyncStore) -> bool:
+async def _receives_notifications(store: AsyncStore) -> bool:
     """Whether a NOTIFY on one connection reaches a LISTEN on the connection that workers would use."""
     received = asyncio.Event()
     connection = await store.connect(store.settings.direct_url)
@@ -90,7 +91,7 @@ async def _hears(store: AsyncStore) -> bool:
     return True
 
 
-def _knows_zones() -> bool:
+def _has_time_zones() -> bool:
     try:
         zone = ZoneInfo("Europe/London")
     except ZoneInfoNotFoundError:
