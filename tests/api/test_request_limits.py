@@ -174,11 +174,11 @@ async def test_keys_that_are_none_cost_no_statements_past_the_rate_of_their_addr
     _, token = await app.run(verbs.add_key("a", ["read"]))
     looked: list[str] = []
 
-    def holder(token: str) -> Any:
+    def key_of(token: str) -> Any:
         looked.append(token)
-        return verbs.holder(token)
+        return verbs.key_of(token)
 
-    monkeypatch.setattr("kairos.api.authentication.holder", holder)
+    monkeypatch.setattr("kairos.api.authentication.key_of", key_of)
     async with (
         serve(rate=0.01, burst=3) as served,
         served.as_key(token) as known,

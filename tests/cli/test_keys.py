@@ -8,7 +8,7 @@ import pytest
 from tests.cli.terminal import Terminal
 
 from kairos import SyncKairos
-from kairos.operations.keys import holder
+from kairos.operations.keys import key_of
 
 
 def test_a_key_is_made_shown_once_and_good(kairos: Terminal, client: SyncKairos) -> None:
@@ -18,7 +18,7 @@ def test_a_key_is_made_shown_once_and_good(kairos: Terminal, client: SyncKairos)
     listed = kairos("keys", "ls").out
     assert "the billing service" in listed and "never" in listed
     assert token.split("_", 2)[2] not in listed
-    found = client.run(holder(token))
+    found = client.run(key_of(token))
     assert (found.name, found.scopes) == ("the billing service", ("read", "enqueue"))
 
 
@@ -27,7 +27,7 @@ def test_a_key_may_end_by_itself_or_be_ended(kairos: Terminal, client: SyncKairo
     assert key["expiresAt"] > key["createdAt"] and key["createdBy"] == "cli"
     revoked = kairos("keys", "revoke", key["id"], "--json").json["key"]
     assert revoked["revokedAt"] is not None
-    assert client.run(holder(key["secret"])) is None
+    assert client.run(key_of(key["secret"])) is None
     assert "revoked" in kairos("keys", "ls").out
     assert [each["id"] for each in kairos("keys", "ls", "--json").json["keys"]] == [key["id"]]
 

@@ -17,8 +17,8 @@ from kairos.api.caller import LOCAL, Caller
 from kairos.api.settings import ServiceSettings
 from kairos.app import Kairos
 from kairos.errors import Forbidden, TooManyRequests, Unauthorized
-from kairos.operations.keys import PREFIX, Holder, any_key, holder, keys, split
-from kairos.operations.sessions import csrf_token, session_holder
+from kairos.operations.keys import PREFIX, KeyInUse, any_key, key_of, keys, split
+from kairos.operations.sessions import csrf_token, key_of_session
 from kairos.shapes.key import Scope
 
 COOKIE = "kairos_session"
@@ -94,7 +94,7 @@ class Authentication:
         if caller is None:
             if not self._is_proven(b"key", token):
                 await self._charge_lookup(token, charge)
-            found = await self._kairos.run(holder(token))
+            found = await self._kairos.run(key_of(token))
             if found is None:
                 self._forget_proof(b"key", token)
                 raise Unauthorized("The key is unknown, expired or revoked: ask for a new one.")
@@ -108,7 +108,7 @@ class Authentication:
         if caller is None:
             if not self._is_proven(b"session", cookie):
                 charge(None)
-            found = await self._kairos.run(session_holder(cookie))
+            found = await self._kairos.run(key_of_session(cookie))
             if found is None:
                 self._forget_proof(b"session", cookie)
                 raise Unauthorized("The session is over: sign in again.")
@@ -171,7 +171,7 @@ class Authentication:
     def _forget_proof(self, kind: bytes, token: str) -> None:
         self._proven.pop(_fingerprint(kind, token), None)
 
-    def _remember(self, kind: bytes, token: str, caller: Caller, found: Holder) -> None:
+    def _remember(self, kind: bytes, token: str, caller: Caller, found: KeyInUse) -> None:
         if len(self._known) >= _REMEMBERED_AT_MOST:
             self._known.clear()
         if len(self._proven) >= _REMEMBERED_AT_MOST:
@@ -191,10 +191,10 @@ def check_same_site(headers: Headers, *, strictly: bool) -> None:
         raise Forbidden("The request came from another site.")
     if origin is not None:
         try:
-            place = urlsplit(origin).netloc.lower()
+            host = urlsplit(origin).netloc.lower()
         except ValueError as error:
             raise Forbidden("The Origin header is not a valid origin.") from error
-        if place != headers.get("host", "").lower():
+        if host != headers.get("host", "").lower():
             raise Forbidden("The request came from a page of another origin.")
     elif site is None and strictly:
         raise Forbidden("A session's change needs an Origin or Sec-Fetch-Site header, as browsers send them.")
@@ -212,7 +212,7 @@ def session_cookie(headers: Headers) -> str | None:
     return cookie_parser(headers.get("cookie", "")).get(COOKIE) or None
 
 
-def _caller(found: Holder, session: str | None = None) -> Caller:
+def _caller(found: KeyInUse, session: str | None = None) -> Caller:
     return Caller(found.id, found.name, frozenset(map(Scope, found.scopes)), session)
 
 

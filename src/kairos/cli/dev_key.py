@@ -7,7 +7,7 @@ from pathlib import Path
 
 from kairos.cli.database_option import client
 from kairos.config import Settings
-from kairos.operations.keys import add_key, any_key, holder
+from kairos.operations.keys import add_key, any_key, key_of
 
 _FILE = "dev-key"
 
@@ -18,7 +18,7 @@ def dev_key(settings: Settings) -> str | None:
         if settings.database_url is not None:
             return "one of those it has: `kairos keys ls`" if kairos.run(any_key()) else None
         file = settings.data / _FILE
-        if file.is_file() and kairos.run(holder(token := file.read_text().strip())) is not None:
+        if file.is_file() and kairos.run(key_of(token := file.read_text().strip())) is not None:
             return token
         token = kairos.run(add_key("kairos dev", ["admin"], actor="cli"))[1]
         _write(file, token)

@@ -13,7 +13,7 @@ from kairos.store.query import Query, Row
 
 # At most this many alarms are open of a kind whose subjects callers choose, such as queue names.
 MOST_SUBJECTS = 200
-# How many priorities are looked at for late jobs, in all queues together: about 0.3 s.
+# In how many priorities late jobs are searched, in all queues together: about 0.3 s.
 MOST_PRIORITIES = 10_000
 
 
@@ -125,7 +125,7 @@ def ledger_check(most: int) -> Check:
 
 
 def checks_of(*, slow: bool, count: int = 0) -> list[Check]:
-    """Return the checks to run; the ledger is counted if there are at most `count` jobs."""
+    """Return the checks to run; with `slow`, the ledger is counted too, if there are at most `count` jobs."""
     chosen = [check for check in CHECKS if slow or not check.slow]
     return [*chosen, ledger_check(count)] if count else chosen
 

@@ -25,9 +25,9 @@ COUNT_EVERY = timedelta(hours=1)
 # With more jobs than this, the ledger is counted only by `kairos doctor`.
 COUNT_MOST = 5_000_000
 
-_INCIDENTS = 10_000
-_FOLD = 100_000
-_KEPT = timedelta(days=30)
+_MOST_INCIDENTS = 10_000  # taken by one run of the checks
+_MOST_COMPACTED = 100_000  # rows of the ledger in one statement
+_KEPT = timedelta(days=30)  # cleared alarms
 _LARGEST_PAGE = 1000
 
 
@@ -73,7 +73,7 @@ def claim(every: timedelta = EVERY) -> Operation[Row | None]:
 def record(findings: Findings, now: datetime, *, slow: bool = False) -> Operation[CheckResult]:
     """Raise and clear alarms, and enqueue webhook deliveries, in the transaction that holds the lock on alarms."""
     if slow:
-        while (yield Query("compact_job_ledger", (_FOLD,)))[0]["rows"] >= _FOLD:
+        while (yield Query("compact_job_ledger", (_MOST_COMPACTED,)))[0]["rows"] >= _MOST_COMPACTED:
             pass
         yield Query("purge_alarms", (_KEPT,))
     found = [
@@ -84,7 +84,7 @@ def record(findings: Findings, now: datetime, *, slow: bool = False) -> Operatio
         Found(CHECK_FAILED, statement, 1, now, now, detail=why)
         for statement, why in findings.failures.items()
     ]
-    happened = yield Query("take_incidents", (_INCIDENTS,))
+    happened = yield Query("take_incidents", (_MOST_INCIDENTS,))
     found += [Found(**{name: row[name] for name in _FOUND}) for row in happened if row["kind"] in KINDS]
     opened = [
         Open(**{name: row[name] for name in _OPEN})
@@ -103,7 +103,7 @@ def record(findings: Findings, now: datetime, *, slow: bool = False) -> Operatio
         if calls:
             yield insert(calls)
             yield Notify(queues={call.queue for call in calls})
-    return CheckResult(raised, cleared, more=sum(row["rows"] for row in happened) >= _INCIDENTS)
+    return CheckResult(raised, cleared, more=sum(row["rows"] for row in happened) >= _MOST_INCIDENTS)
 
 
 def _save(changes: Changes) -> Operation[tuple[list[Alarm], list[Alarm]]]:

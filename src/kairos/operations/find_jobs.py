@@ -22,7 +22,7 @@ MOST_COUNTED = 10_000
 MAX_SCANNED = 2000
 # How many of the newest rows are examined before the index of tags, error words or due times is read: if many jobs
 # match, these rows fill the page.
-_GLANCE = 400
+_EXAMINED_FIRST = 400
 # How many ids are read from an index that is not ordered by id, and sorted: about 5 ms. If there are more, such jobs
 # are common, and the newest rows are examined instead.
 MAX_GATHERED = 5000
@@ -139,7 +139,9 @@ def _page(filters: Filters, before: int | None, limit: int, whole: bool) -> Oper
         asked = Query("find_jobs_by_argument", (filters.input, filters.action, before, MAX_GATHERED + 1))
         ids = yield from _gather_ids(asked)
     if ids is None and (is_due or gathered is not None):
-        found = yield _list(filters, before, max(limit + 1, min(_GLANCE, MAX_SCANNED)), limit + 1, whole)
+        found = yield _list(
+            filters, before, max(limit + 1, min(_EXAMINED_FIRST, MAX_SCANNED)), limit + 1, whole
+        )
         if len(found) > limit or not found[0]["more"]:
             return _read(found, limit)
         if is_due:

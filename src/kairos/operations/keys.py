@@ -22,14 +22,13 @@ _NO_SECRET = sha256(b"").digest()  # compared with the secret when there is no s
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """The key behind a token or a cookie, and how many seconds that remains valid."""
+class KeyInUse:
+    """The key that a token or a session cookie stands for, and for how many more seconds it does."""
 
     id: str
     name: str
     scopes: tuple[str, ...]
     seconds_left: float | None
-    stale: bool
 
 
 def add_key(
@@ -70,10 +69,10 @@ def any_key() -> Operation[bool]:
     return bool((yield Query("access_key_exists"))[0]["found"])
 
 
-def holder(token: str) -> Operation[Holder | None]:
+def key_of(token: str) -> Operation[KeyInUse | None]:
     """Return the key of a valid token, or None."""
     row = yield from valid_row(token, PREFIX, "read_access_key", "touch_access_key")
-    return None if row is None else holder_in(row, row["id"])
+    return None if row is None else key_in(row, row["id"])
 
 
 def valid_row(token: str, prefix: str, read_statement: str, touch_statement: str) -> Operation[Row | None]:
@@ -89,9 +88,9 @@ def valid_row(token: str, prefix: str, read_statement: str, touch_statement: str
     return row
 
 
-def holder_in(row: Row, key_id: str) -> Holder:
-    """Return the holder that the row of a key or of a session describes."""
-    return Holder(key_id, row["name"], tuple(row["scopes"]), row["seconds_left"], row["stale"])
+def key_in(row: Row, key_id: str) -> KeyInUse:
+    """Read the key from its own row or from that of a session."""
+    return KeyInUse(key_id, row["name"], tuple(row["scopes"]), row["seconds_left"])
 
 
 def new_token(prefix: str) -> tuple[str, str, bytes]:

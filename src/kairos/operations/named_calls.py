@@ -32,46 +32,48 @@ class NamedCall:
 _OWN = "kairos."
 
 
-def calls(registry: Registry, asks: Sequence[NamedCall]) -> Operation[list[Call]]:
+def calls(registry: Registry, named_calls: Sequence[NamedCall]) -> Operation[list[Call]]:
     """Return the validated calls; an error carries the position of its call in `index`.
 
     Machines whose code is loaded validate their own arguments; for others, the JSON schema that a worker registered
     is used. The job that a call runs again must exist.
     """
     loaded = {machine.name for machine in registry}
-    not_loaded = sorted({ask.action for ask in asks} - loaded)
+    not_loaded = sorted({named.action for named in named_calls} - loaded)
     stored = {row.name: row for row in (yield from machines(not_loaded))} if not_loaded else {}
-    unknown = [ask.action for ask in asks if ask.action not in loaded and ask.action not in stored]
+    unknown = [
+        named.action for named in named_calls if named.action not in loaded and named.action not in stored
+    ]
     others = sorted(loaded | {row.name for row in (yield from machines())}) if unknown else []
-    again = sorted({ask.options["retry_of"] for ask in asks if "retry_of" in ask.options})
+    again = sorted({named.options["retry_of"] for named in named_calls if "retry_of" in named.options})
     known = {row["id"] for row in (yield Query("find_jobs", (again,)))} if again else set()
     made = []
-    for index, ask in enumerate(asks):
+    for index, named in enumerate(named_calls):
         try:
-            _refuse_own(ask)
-            if (old := ask.options.get("retry_of")) is not None and old not in known:
+            _refuse_own(named)
+            if (old := named.options.get("retry_of")) is not None and old not in known:
                 raise BadRequest(f"There is no job {old} to run again.", field="retry_of")
-            if ask.action in loaded:
-                machine = registry.latest(ask.action)
-                made.append(_call(machine, ask, registry.options(machine)))
-            elif (row := stored.get(ask.action)) is not None:
-                made.append(_call(_machine(row), ask, read_options(row.options)))
+            if named.action in loaded:
+                machine = registry.latest(named.action)
+                made.append(_call(machine, named, registry.options(machine)))
+            elif (row := stored.get(named.action)) is not None:
+                made.append(_call(_machine(row), named, read_options(row.options)))
             else:
-                raise _unknown(ask.action, others)
+                raise _unknown(named.action, others)
         except BadRequest as error:
             error.index = index
             raise
     return made
 
 
-def _refuse_own(ask: NamedCall) -> None:
+def _refuse_own(named: NamedCall) -> None:
     """Refuse actions and unique keys of Kairos itself: its jobs send signed webhooks, and its keys are never freed."""
-    if ask.action.startswith(_OWN):
+    if named.action.startswith(_OWN):
         raise BadRequest(
-            f"{ask.action!r} is an internal action of Kairos and cannot be enqueued: choose another.",
+            f"{named.action!r} is an internal action of Kairos and cannot be enqueued: choose another.",
             field="action",
         )
-    unique = ask.options.get("unique")
+    unique = named.options.get("unique")
     if isinstance(unique, str) and unique.startswith(_OWN):
         raise BadRequest(
             f"unique is {unique!r}; keys that begin with {_OWN!r} are Kairos' own: choose another.",
@@ -79,12 +81,12 @@ def _refuse_own(ask: NamedCall) -> None:
         )
 
 
-def _call(machine: CallableMachine, ask: NamedCall, base: Options) -> Call:
-    options = replace(base, **_with_replaced_cleared(ask.options))
-    if "when" in ask.options:
+def _call(machine: CallableMachine, named: NamedCall, base: Options) -> Call:
+    options = replace(base, **_with_replaced_cleared(named.options))
+    if "when" in named.options:
         # Raises here, with the call's position, rather than at the insert.
         instant(options, datetime.now(UTC))
-    return make_call(machine, ask.input, options)
+    return make_call(machine, named.input, options)
 
 
 def _with_replaced_cleared(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,11 +6,11 @@ import hmac
 from datetime import timedelta
 from hashlib import sha256
 
-from kairos.operations.keys import Holder, holder_in, new_token, valid_row
+from kairos.operations.keys import KeyInUse, key_in, new_token, valid_row
 from kairos.store.query import Operation, Query
 
 _PREFIX = "ks"
-# Sessions of one key. Each sign-in looks at all sessions, and whoever has a key may sign in without an end.
+# How many sessions a key may have: each sign-in reads all of them, and a key may sign in any number of times.
 MOST_OF_ONE_KEY = 200
 
 
@@ -24,10 +24,10 @@ def open_session(key_id: str, idle: timedelta, age: timedelta) -> Operation[str]
     return token
 
 
-def session_holder(token: str) -> Operation[tuple[str, Holder] | None]:
+def key_of_session(token: str) -> Operation[tuple[str, KeyInUse] | None]:
     """Return the id of the session and its key if both are valid, else None."""
     row = yield from valid_row(token, _PREFIX, "read_session", "touch_session")
-    return None if row is None else (row["id"], holder_in(row, row["key_id"]))
+    return None if row is None else (row["id"], key_in(row, row["key_id"]))
 
 
 def close_session(session_id: str) -> Operation[None]:
