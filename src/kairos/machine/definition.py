@@ -243,7 +243,7 @@ def _first(found: Sequence[Any]) -> Any:
 
 
 def _faults(machine: Machine, error: ValidationError, values: Mapping[str, Any]) -> Sequence[Any]:
-    """Return what is wrong with arguments; of very many faults the first unknown argument, or else their number."""
+    """Return the faults of arguments as Pydantic describes them; of very many only one, which stands for all."""
     if error.error_count() <= _MOST_FAULTS:
         return error.errors()
     unknown = (
@@ -255,6 +255,7 @@ def _faults(machine: Machine, error: ValidationError, values: Mapping[str, Any])
 
 
 def _why(machine: Machine, found: Sequence[Any]) -> str:
+    """Return the message about the fault to report."""
     first = _first(found)
     field = shortened(".".join(str(part) for part in first["loc"]))
     where = f"argument {field!r}" if field else "arguments"

@@ -54,7 +54,7 @@ def read_class(cls: type, declared: Declaration, *, run_ahead: bool = True) -> M
         steps[method_name] = Step(
             name=method_name,
             call=getattr(instance, method_name),
-            runs_in=_place(method, runs_in),
+            runs_in=_runs_in(method, runs_in),
             timeout=_timeout(own_timeout if own_timeout is not None else declared.timeout),
             leads_to=None if leads_to is None else tuple(leads_to),
             capture=declared.capture if captured is None else captured,
@@ -117,7 +117,7 @@ def read_function(
     only = Step(
         name="run",
         call=function,
-        runs_in=_place(function, runs_in),
+        runs_in=_runs_in(function, runs_in),
         timeout=_timeout(declared.timeout),
         leads_to=None,
         capture=declared.capture,
@@ -198,7 +198,7 @@ def _is_exact(schema: Any) -> bool:
 
 
 def _searchable(declared: Declaration, state: TypeAdapter[Any]) -> tuple[str, ...]:
-    """Check the arguments that jobs are to be found by."""
+    """Return the arguments that jobs are found by, each once; refuse those that do not exist or are redacted."""
     name, search = declared.name, declared.search
     if isinstance(search, str):
         raise BadDefinition(f"search of {name!r} is {search!r}; give a list of arguments.")
@@ -218,7 +218,7 @@ def _searchable(declared: Declaration, state: TypeAdapter[Any]) -> tuple[str, ..
 
 
 def _result_type(function: Callable[..., Any]) -> TypeAdapter[Any] | None:
-    """Return the type of what the function returns, without outcomes; None if it says nothing of use."""
+    """Return the annotated result of a function, without outcomes; None if it is any JSON, or unknown to Pydantic."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
@@ -323,20 +323,21 @@ def _is_context(parameter: inspect.Parameter) -> bool:
     return origin is Context or (annotation is inspect.Parameter.empty and parameter.name == "ctx")
 
 
-def _place(function: Callable[..., Any], wanted: str | None) -> str:
+def _runs_in(function: Callable[..., Any], wanted: str | None) -> str:
+    """Return where a function runs, by default by its kind; refuse one that cannot run there."""
     is_async = inspect.iscoroutinefunction(function)
-    place = wanted or ("async" if is_async else "thread")
-    if place not in _RUNS_IN:
-        raise BadDefinition(f"runs_in is {place!r}; it is one of {', '.join(_RUNS_IN)}.")
-    if is_async != (place == "async"):
+    runs_in = wanted or ("async" if is_async else "thread")
+    if runs_in not in _RUNS_IN:
+        raise BadDefinition(f"runs_in is {runs_in!r}; it is one of {', '.join(_RUNS_IN)}.")
+    if is_async != (runs_in == "async"):
         kind = "an async def" if is_async else "a plain def"
-        raise BadDefinition(f"{function.__qualname__} is {kind} and cannot run in {place!r}.")
-    if place in CLUSTERS and "<locals>" in function.__qualname__:
+        raise BadDefinition(f"{function.__qualname__} is {kind} and cannot run in {runs_in!r}.")
+    if runs_in in CLUSTERS and "<locals>" in function.__qualname__:
         raise BadDefinition(
-            f"{function.__qualname__} cannot be sent to {place!r}, whose nodes import it by its name: define it at the "
-            "top level of its module."
+            f"{function.__qualname__} cannot be sent to {runs_in!r}, whose nodes import it by its name: define it at "
+            "the top level of its module."
         )
-    return place
+    return runs_in
 
 
 def _timeout(value: Duration | None) -> timedelta | None:

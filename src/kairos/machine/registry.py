@@ -75,7 +75,7 @@ class Registry:
 
     @property
     def queues(self) -> list[str]:
-        """The queues that a worker of these machines serves if it is told none."""
+        """The queues that a worker of these machines serves by default."""
         return sorted({machine.queue for machine in self} | self.extra_queues | {"default"})
 
     def find(self, name: str, version: int) -> Machine | None:

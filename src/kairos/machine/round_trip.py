@@ -32,12 +32,12 @@ def refuse_changed(action: str, adapter: TypeAdapter[Any], state: Any, text: str
             f"{action}: argument {path!r} cannot be read back from its own JSON: {first['msg']}.", field=path
         ) from error
     for path, given, arrives in _changes(at, state, stored):
-        if isinstance(given, tuple) and list(given) == arrives and _says_sequence(state, path):
+        if isinstance(given, tuple) and list(given) == arrives and _allows_list_and_tuple(state, path):
             continue
         raise BadArguments(f"{action}: argument {path!r} {_why(given, arrives)}", field=path)
 
 
-def _says_sequence(state: Any, path: str) -> bool:
+def _allows_list_and_tuple(state: Any, path: str) -> bool:
     """Whether the annotation of the argument at a path allows both a list and a tuple, as `Sequence` does."""
     field = getattr(type(state), "__pydantic_fields__", {}).get(path)
     return field is not None and (get_origin(field.annotation) or field.annotation) in _SEQUENCES
@@ -47,7 +47,7 @@ def refuse_unwritable(action: str, state: Any) -> None:
     """Raise `BadValue` for the first argument that cannot be written as JSON at all, if there is one."""
     try:
         found = list(_unwritable("", state))
-    except RecursionError:  # a value that contains itself, which Pydantic's own error says
+    except RecursionError:  # a value that contains itself: the caller's own error says that
         return
     for path, value in found:
         raise BadValue(f"{action}: argument {path!r} {_why_not(value)}", field=path)
@@ -74,6 +74,7 @@ def _why_not(value: Any) -> str:
 
 
 def _changes(path: str, given: Any, arrives: Any) -> Iterator[_Change]:
+    """Yield the innermost values that arrive as others."""
     if _is_same(given, arrives):
         return
     if hasattr(arrives, "__pydantic_fields_set__") and isinstance(given, type(arrives)):
@@ -97,7 +98,7 @@ def _is_same(given: Any, arrives: Any) -> bool:
 
 
 def _unwritable(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the innermost values that cannot be written, and where they stand."""
+    """Yield the innermost values that cannot be written, each with its path."""
     from pydantic_core import to_jsonable_python
 
     try:

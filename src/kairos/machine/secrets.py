@@ -14,8 +14,8 @@ from kairos.machine.step_log import REDACTED
 _SHORTEST = 4
 # A single line of a value, or a part of its base64 form, is hidden too if it is at least this long.
 _SHORTEST_PART = 8
-# Bounds of the cost, which blocks a worker: a longer value is only looked for as it is and escaped once, and further
-# lines of a value are not looked for. The largest keys and certificates are within them.
+# Bounds of the cost, which blocks a worker: a longer value is searched for only unchanged and escaped once, and of its
+# lines only the first ones. The largest keys and certificates are within the bounds.
 _LONGEST = 64 * 1024
 _MOST_LINES = 1000
 # The characters that percent-encoding leaves unchanged: none, those of a path, or those of a query.

@@ -19,7 +19,7 @@ _LONGEST_VALUE = 4000
 _LONGEST_TRACE = 8000
 _DEEPEST = 8
 _TOO_DEEP, _LOOP = "(too deep to show)", "(itself again)"
-_ALSO = {"warn": "warning", "fatal": "critical", "msg": "info", "exception": "error"}
+_ALIASES = {"warn": "warning", "fatal": "critical", "msg": "info", "exception": "error"}
 
 Keep = Callable[[str, str, str | None], None]
 
@@ -62,9 +62,9 @@ class StepLog:
         getattr(self, name.lower())(event, *args, **fields)
 
     def __getattr__(self, name: str) -> Any:
-        if name in LEVELS or name in _ALSO:
-            return lambda event="", *args, **fields: self._say(name, event, args, fields)
-        if name.startswith("a") and (name[1:] in LEVELS or name[1:] in _ALSO or name == "alog"):
+        if name in LEVELS or name in _ALIASES:
+            return lambda event="", *args, **fields: self._write(name, event, args, fields)
+        if name.startswith("a") and (name[1:] in LEVELS or name[1:] in _ALIASES or name == "alog"):
 
             async def later(*args: Any, **fields: Any) -> None:
                 getattr(self, name[1:])(*args, **fields)
@@ -72,13 +72,13 @@ class StepLog:
             return later
         return getattr(self._logger, name)
 
-    def _say(self, name: str, event: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> None:
+    def _write(self, name: str, event: Any, args: tuple[Any, ...], fields: dict[str, Any]) -> None:
         error = fields.pop("exc_info", name == "exception" or None)
         shown = redact(fields, self._hide)
         if error and (stack := trace_of(error)) is not None:
             shown["stack"] = stack
-        level = _ALSO.get(name, name)
-        line = _words(event, args)
+        level = _ALIASES.get(name, name)
+        line = _format(event, args)
         getattr(self._logger, level)(line, **shown)
         self._keep(level, line, as_json({**self._bound, **shown}))
 
@@ -99,7 +99,7 @@ def as_json(fields: Mapping[str, Any]) -> str | None:
     kept: dict[str, Any] = {}
     room = _LONGEST_FIELDS
     for name, value in fields.items():
-        shown = _safely(_shown, value)
+        shown = _safely(_as_json_value, value)
         text = json.dumps(shown, ensure_ascii=False)
         if len(text) > _LONGEST_VALUE:
             shown = text = cut(text, _LONGEST_VALUE)
@@ -115,12 +115,10 @@ def redact(fields: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
     """Hide the values under any of the names, at any depth. Never raises."""
     if not names:
         return dict(fields)
-    return {
-        key: REDACTED if key in names else _safely(_without, value, names) for key, value in fields.items()
-    }
+    return {key: REDACTED if key in names else _safely(_hide, value, names) for key, value in fields.items()}
 
 
-def _without(value: Any, names: frozenset[str], above: tuple[int, ...] = ()) -> Any:
+def _hide(value: Any, names: frozenset[str], above: tuple[int, ...] = ()) -> Any:
     """Hide values recursively; a value nested too deep to search is hidden whole."""
     if not isinstance(value, Mapping | list | tuple):
         return value
@@ -128,17 +126,15 @@ def _without(value: Any, names: frozenset[str], above: tuple[int, ...] = ()) -> 
         return _LOOP if id(value) in above else _TOO_DEEP
     above = (*above, id(value))
     if isinstance(value, Mapping):
-        return {
-            key: REDACTED if key in names else _without(inner, names, above) for key, inner in value.items()
-        }
-    return [_without(inner, names, above) for inner in value]
+        return {key: REDACTED if key in names else _hide(inner, names, above) for key, inner in value.items()}
+    return [_hide(inner, names, above) for inner in value]
 
 
 def _safely(show: Callable[..., Any], value: Any, *more: Any) -> Any:
     try:
         return show(value, *more)
-    except Exception as mute:  # noqa: BLE001 (a user's mapping may do anything)
-        return _unshown(value, mute)
+    except Exception as error:  # noqa: BLE001 (a user's mapping may do anything)
+        return _placeholder(value, error)
 
 
 def trace_of(error: Any, hide: Callable[[str], str] = str) -> str | None:
@@ -157,7 +153,8 @@ def trace_of(error: Any, hide: Callable[[str], str] = str) -> str | None:
     return text if len(text) <= _LONGEST_TRACE else "… " + text[-_LONGEST_TRACE:]
 
 
-def _words(event: Any, args: tuple[Any, ...]) -> str:
+def _format(event: Any, args: tuple[Any, ...]) -> str:
+    """Return the line of an event, with its arguments as `logging` formats them."""
     line = _text(event)
     if not args:
         return cut(line)
@@ -167,7 +164,7 @@ def _words(event: Any, args: tuple[Any, ...]) -> str:
         return cut(f"{line} {' '.join(map(_text, args))}")
 
 
-def _shown(value: Any, above: tuple[int, ...] = ()) -> Any:
+def _as_json_value(value: Any, above: tuple[int, ...] = ()) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -181,18 +178,18 @@ def _shown(value: Any, above: tuple[int, ...] = ()) -> Any:
     if len(above) < _DEEPEST:
         above = (*above, id(value))
         if isinstance(value, Mapping):
-            return {_text(key): _shown(inner, above) for key, inner in value.items()}
+            return {_text(key): _as_json_value(inner, above) for key, inner in value.items()}
         if isinstance(value, list | tuple | set | frozenset):
-            return [_shown(inner, above) for inner in value]
+            return [_as_json_value(inner, above) for inner in value]
     return _text(value)
 
 
 def _text(value: Any) -> str:
     try:
         return json_codec.printable(str(value), sys.maxsize)
-    except Exception as mute:  # noqa: BLE001 (a user's __str__ may do anything)
-        return _unshown(value, mute)
+    except Exception as error:  # noqa: BLE001 (a user's __str__ may do anything)
+        return _placeholder(value, error)
 
 
-def _unshown(value: Any, mute: Exception) -> str:
-    return f"(a {type(value).__name__} that cannot be shown: {type(mute).__name__})"
+def _placeholder(value: Any, error: Exception) -> str:
+    return f"(a {type(value).__name__} that cannot be shown: {type(error).__name__})"
