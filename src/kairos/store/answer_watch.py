@@ -22,15 +22,15 @@ class AnswerWatch:
     def __init__(
         self, answers: Callable[[], Awaitable[bool]], give_up: Callable[[], Awaitable[None]]
     ) -> None:
-        """`answers` tries a new connection to the same server; after two tries in a row without an answer, `give_up`
-        closes the watched one.
+        """`answers` says whether the same server answers a new connection. After two tries in a row without an answer,
+        `give_up` closes the watched connection.
         """
         self._answers = answers
         self._give_up = give_up
         self._loop = asyncio.get_running_loop()
         self._since: float | None = None
-        # It stays set over many short uses, and then looks how long the present one has lasted: one for each use would
-        # cost every statement some microseconds.
+        # One timer spans many short uses, and when it fires checks how long the present one has lasted: a timer for
+        # each would cost every statement some microseconds.
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
         self.gave_up = False
@@ -54,9 +54,9 @@ class AnswerWatch:
         if left > 0:
             self._timer = self._loop.call_later(left, self._check)
         else:
-            self._task = self._loop.create_task(self._look())
+            self._task = self._loop.create_task(self._try_server())
 
-    async def _look(self) -> None:
+    async def _try_server(self) -> None:
         for _ in range(TRIES):
             if await self._answers():
                 self._task = None

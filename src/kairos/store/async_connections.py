@@ -28,11 +28,10 @@ Connection: TypeAlias = asyncpg.Connection
 
 # Seconds that the last used connection is kept before it is released to the pool.
 _SPARE_KEPT = 1.0
-# Seconds that closing a connection, or releasing one to the pool, may wait for Postgres.
-CLOSE_TIMEOUT = 5.0
+# Seconds that closing all connections, or releasing one to the pool, may wait for Postgres.
+CLOSE_TIMEOUT, _RELEASE_TIMEOUT = 5.0, 2.0
 # Seconds after which the pool closes an unused connection: of many idle workers, each keeps only a few.
 UNUSED_TIMEOUT = 60.0
-_RELEASE = 2.0
 
 
 async def _keep_session(_: asyncpg.Connection) -> None:
@@ -169,7 +168,7 @@ class AsyncConnections:
                 await self._release(pool, connection)
 
     def _watch(self, connection: asyncpg.Connection, host: dict[str, Any]) -> AnswerWatch:
-        """Return a watch of a connection's server. The reference is weak: the watch is a value of a weak dictionary."""
+        """Return a watch of a connection's server. A strong reference to the connection would keep it in `_watches`."""
         return AnswerWatch(partial(self._answers, host), partial(self._give_up, ref(connection), host))
 
     async def _answers(self, host: dict[str, Any]) -> bool:
@@ -224,7 +223,7 @@ class AsyncConnections:
 
     async def _release(self, pool: asyncpg.Pool, connection: asyncpg.Connection) -> None:
         try:
-            await pool.release(connection, timeout=_RELEASE)
+            await pool.release(connection, timeout=_RELEASE_TIMEOUT)
         except UNAVAILABLE:
             drop(connection)  # not raised: it would replace a cancellation or the first error
 

@@ -188,14 +188,14 @@ def _libpq_keepalive(deadlines: Deadlines) -> dict[str, int]:
     }
 
 
-def keep_alive(line: Any, deadlines: Deadlines) -> None:
+def keep_alive(tcp: Any, deadlines: Deadlines) -> None:
     """Set TCP keepalive on asyncpg's socket, since asyncpg has no setting for it; a platform may lack some options."""
-    if line is None or line.family not in (socket.AF_INET, socket.AF_INET6):
+    if tcp is None or tcp.family not in (socket.AF_INET, socket.AF_INET6):
         return
     # uvloop's socket would raise ValueError, which is not the error of a lost connection.
-    if line.fileno() < 0:
+    if tcp.fileno() < 0:
         raise ConnectionResetError("the server closed the connection at once")
-    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    tcp.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     idle, interval, count = _probes(deadlines)
     for name, value in (
         ("TCP_KEEPIDLE", idle),
@@ -204,7 +204,7 @@ def keep_alive(line: Any, deadlines: Deadlines) -> None:
         ("TCP_USER_TIMEOUT", round(deadlines.network * 1000)),
     ):
         if (option := getattr(socket, name, None)) is not None:
-            line.setsockopt(socket.IPPROTO_TCP, option, value)
+            tcp.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _server_keepalive(deadlines: Deadlines) -> dict[str, str]:

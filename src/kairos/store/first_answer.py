@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# Seconds of silence after which the next host is asked too.
+# Seconds without an answer after which the next host is asked too.
 _SILENCE = 0.25
 # Seconds after which a host that refused is asked again, while another is silent: a standby may have been promoted.
 _AGAIN = 0.5

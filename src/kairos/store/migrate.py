@@ -42,8 +42,8 @@ GUARD = "guard"
 INTERFACE = "sql_interface"
 
 
-class _Plan:
-    """One run of `migrate`: what is asked for, and what was applied so far."""
+class _Run:
+    """One run of `migrate`: what the settings ask for, and what was applied so far."""
 
     def __init__(self, settings: Settings) -> None:
         self.schema = settings.schema
@@ -57,7 +57,7 @@ async def migrate(connect: Callable[[], Awaitable[asyncpg.Connection]], settings
     """Bring the schema up to date; return the names of the applied migrations."""
     runner = AsyncRunner(connect)
     try:
-        return await drive(_program(_Plan(settings)), runner.run)
+        return await drive(_program(_Run(settings)), runner.run)
     finally:
         await runner.close()
 
@@ -66,7 +66,7 @@ def migrate_sync(connect: Callable[[], psycopg.Connection[Any]], settings: Setti
     """`migrate` over psycopg; connections must be in autocommit mode."""
     runner = SyncRunner(connect)
     try:
-        return drive_sync(_program(_Plan(settings)), runner.run)
+        return drive_sync(_program(_Run(settings)), runner.run)
     finally:
         runner.close()
 
@@ -76,58 +76,58 @@ def migrate_sync(connect: Callable[[], psycopg.Connection[Any]], settings: Setti
 _Script: TypeAlias = Generator[Effect, Any, Any]
 
 
-def _program(plan: _Plan) -> Generator[Effect, Any, list[str]]:
-    if plan.role and (reason := (yield Fetch(runtime_role.refusal(plan.role)))):
-        runtime_role.refuse(plan.role, reason)
-    known = migrations(plan.schema)
-    found: State = yield from _inspect(plan.schema)
+def _program(run: _Run) -> Generator[Effect, Any, list[str]]:
+    if run.role and (reason := (yield Fetch(runtime_role.refusal(run.role)))):
+        runtime_role.refuse(run.role, reason)
+    known = migrations(run.schema)
+    found: State = yield from _inspect(run.schema)
     refuse_newer(found)
     refuse_edited(found, known)
-    if not (yield from _is_needed(plan, known, found)):
+    if not (yield from _is_needed(run, known, found)):
         return []
     while not (yield TryMutex()):
         yield Pause(_MUTEX_PAUSE)
-    yield from _atomic(plan, statements.bookkeeping(plan.schema))
-    found = yield from _inspect(plan.schema)  # another process may have migrated meanwhile
+    yield from _atomic(run, statements.bookkeeping(run.schema))
+    found = yield from _inspect(run.schema)  # another process may have migrated meanwhile
     refuse_newer(found)
-    yield from _record_older_steps(plan, known, found)
+    yield from _record_older_steps(run, known, found)
     pending = [each for each in known if _is_pending(found, each)]
     while True:
         if all(each.optional for each in pending):
-            yield from _finish(plan, [each for each in known if each not in pending])
+            yield from _finish(run, [each for each in known if each not in pending])
         if not pending:
             break
         migration = pending.pop(0)
         for step in migration.steps:
             if (migration.version, step.number) not in found.steps:
-                yield from _apply(plan, migration, step)
-        plan.applied.append(migration.name)
-    yield from _set_audit_retention(plan)
-    yield from _set_inbox_limits(plan)
-    return plan.applied
+                yield from _apply(run, migration, step)
+        run.applied.append(migration.name)
+    yield from _set_audit_retention(run)
+    yield from _set_inbox_limits(run)
+    return run.applied
 
 
-def _is_needed(plan: _Plan, known: Sequence[Migration], found: State) -> Generator[Effect, Any, bool]:
+def _is_needed(run: _Run, known: Sequence[Migration], found: State) -> Generator[Effect, Any, bool]:
     if any(each.version not in found.versions or _has_unrecorded_steps(found, each) for each in known):
         return True
     if _wants_guard(found) or sql_interface.is_wanted(found.interface):
         return True
-    if plan.role is not None and plan.role not in found.roles:
+    if run.role is not None and run.role not in found.roles:
         return True
-    return (yield from _audit_differs(plan)) or bool((yield from _inbox_differs(plan)))
+    return (yield from _audit_differs(run)) or bool((yield from _inbox_differs(run)))
 
 
-def _record_older_steps(plan: _Plan, known: Sequence[Migration], found: State) -> _Script:
+def _record_older_steps(run: _Run, known: Sequence[Migration], found: State) -> _Script:
     """Record the steps of migrations that were applied before migrations had steps."""
     rows = [
-        statements.record(plan.schema, each, step)
+        statements.record(run.schema, each, step)
         for each in known
         if each.version in found.versions and _has_unrecorded_steps(found, each)
         for step in each.steps
         if (each.version, step.number) not in found.steps
     ]
     if rows:
-        yield from _atomic(plan, *rows)
+        yield from _atomic(run, *rows)
 
 
 def _is_pending(found: State, migration: Migration) -> bool:
@@ -138,14 +138,14 @@ def _has_unrecorded_steps(found: State, migration: Migration) -> bool:
     return any((migration.version, step.number) not in found.steps for step in migration.steps)
 
 
-def _apply(plan: _Plan, migration: Migration, step: Step) -> _Script:
+def _apply(run: _Run, migration: Migration, step: Step) -> _Script:
     yield KeepMutex()
-    recorded = statements.record(plan.schema, migration, step)
+    recorded = statements.record(run.schema, migration, step)
     if not step.outside:
-        yield from _atomic(plan, step.sql, recorded)
+        yield from _atomic(run, step.sql, recorded)
         return
-    yield from _with_retries(plan, lambda: _concurrently(plan.schema, step), statements.oldest_transaction())
-    yield from _atomic(plan, recorded)
+    yield from _with_retries(run, lambda: _concurrently(run.schema, step), statements.oldest_transaction())
+    yield from _atomic(run, recorded)
 
 
 def _concurrently(schema: str, step: Step) -> Generator[Effect, Any, BaseException | None]:
@@ -162,24 +162,24 @@ def _concurrently(schema: str, step: Step) -> Generator[Effect, Any, BaseExcepti
     return (yield OutsideTransaction(step.sql))  # type: ignore[no-any-return]
 
 
-def _finish(plan: _Plan, applied: Sequence[Migration]) -> _Script:
+def _finish(run: _Run, applied: Sequence[Migration]) -> _Script:
     """Bring guard, SQL interface and grants up to date, then record the versions, which code checks when it starts."""
-    found: State = yield from _inspect(plan.schema)
+    found: State = yield from _inspect(run.schema)
     if _wants_guard(found):
-        yield from _atomic(plan, in_schema(guard_sql(), plan.schema), statements.record_guard(plan.schema))
-        plan.applied.append(GUARD)
+        yield from _atomic(run, in_schema(guard_sql(), run.schema), statements.record_guard(run.schema))
+        run.applied.append(GUARD)
     if sql_interface.is_wanted(found.interface):
-        sql = in_schema(sql_interface.interface_sql(), plan.schema)
-        yield from _atomic(plan, sql, sql_interface.record(plan.schema))
-        plan.applied.append(INTERFACE)
-    for role in sorted(found.roles | ({plan.role} if plan.role else set())):
-        yield from _atomic(plan, *runtime_role.grant(role, plan.schema))
+        sql = in_schema(sql_interface.interface_sql(), run.schema)
+        yield from _atomic(run, sql, sql_interface.record(run.schema))
+        run.applied.append(INTERFACE)
+    for role in sorted(found.roles | ({run.role} if run.role else set())):
+        yield from _atomic(run, *runtime_role.grant(role, run.schema))
     rows = [
         f"({each.version}, {literal(each.name)})" for each in applied if each.version not in found.versions
     ]
     if rows:
-        insert = f"insert into {plan.schema}.migrations (version, name) values"
-        yield from _atomic(plan, f"{insert} {', '.join(rows)} on conflict do nothing")
+        insert = f"insert into {run.schema}.migrations (version, name) values"
+        yield from _atomic(run, f"{insert} {', '.join(rows)} on conflict do nothing")
 
 
 def _wants_guard(found: State) -> bool:
@@ -187,43 +187,43 @@ def _wants_guard(found: State) -> bool:
     return found.guard != checksum(guard_sql()) and found.guard_version <= wanted_version()
 
 
-def _audit_differs(plan: _Plan) -> Generator[Effect, Any, bool]:
-    if plan.audit_retention is None:
+def _audit_differs(run: _Run) -> Generator[Effect, Any, bool]:
+    if run.audit_retention is None:
         return False
-    kept = yield Fetch(f"select extract(epoch from {plan.schema}.audit_retention())::bigint")  # noqa: S608 (a checked name)
-    return bool(kept != int(plan.audit_retention.total_seconds()))
+    kept = yield Fetch(f"select extract(epoch from {run.schema}.audit_retention())::bigint")  # noqa: S608 (a checked name)
+    return bool(kept != int(run.audit_retention.total_seconds()))
 
 
-def _set_audit_retention(plan: _Plan) -> _Script:
-    if plan.audit_retention is not None and (yield from _audit_differs(plan)):
+def _set_audit_retention(run: _Run) -> _Script:
+    if run.audit_retention is not None and (yield from _audit_differs(run)):
         yield from _atomic(
-            plan, statements.set_audit_retention(plan.schema, int(plan.audit_retention.total_seconds()))
+            run, statements.set_audit_retention(run.schema, int(run.audit_retention.total_seconds()))
         )
 
 
-def _inbox_differs(plan: _Plan) -> Generator[Effect, Any, dict[str, int]]:
+def _inbox_differs(run: _Run) -> Generator[Effect, Any, dict[str, int]]:
     """Return the given inbox limits that differ from those in the database."""
     differ: dict[str, int] = {}
-    for name, value in plan.inbox.items():
-        if value is not None and (yield Fetch(f"select {plan.schema}.{name}()")) != value:
+    for name, value in run.inbox.items():
+        if value is not None and (yield Fetch(f"select {run.schema}.{name}()")) != value:
             differ |= {name: value}
     return differ
 
 
-def _set_inbox_limits(plan: _Plan) -> _Script:
-    for name, value in (yield from _inbox_differs(plan)).items():
-        yield from _atomic(plan, statements.set_inbox_quota(plan.schema, name, value))
+def _set_inbox_limits(run: _Run) -> _Script:
+    for name, value in (yield from _inbox_differs(run)).items():
+        yield from _atomic(run, statements.set_inbox_quota(run.schema, name, value))
 
 
-def _atomic(plan: _Plan, *sql: str) -> _Script:
+def _atomic(run: _Run, *sql: str) -> _Script:
     def once() -> Generator[Effect, Any, BaseException | None]:
         return (yield Atomic(sql))  # type: ignore[no-any-return]
 
-    yield from _with_retries(plan, once, statements.blocker(plan.schema))
+    yield from _with_retries(run, once, statements.blocker(run.schema))
 
 
 def _with_retries(
-    plan: _Plan, work: Callable[[], Generator[Effect, Any, BaseException | None]], blocker: str
+    run: _Run, work: Callable[[], Generator[Effect, Any, BaseException | None]], blocker: str
 ) -> _Script:
     """Retry while other transactions block the step; at last raise an error that names the oldest of them."""
     for pause in (*PAUSES, None):
@@ -231,7 +231,7 @@ def _with_retries(
         if held_up is None:
             return
         if pause is None:
-            raise _blocked(plan.applied, (yield Fetch(blocker))) from held_up
+            raise _blocked(run.applied, (yield Fetch(blocker))) from held_up
         yield Pause(pause)
 
 

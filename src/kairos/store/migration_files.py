@@ -64,13 +64,13 @@ class Migration:
 
 
 def migrations(schema: str = "kairos") -> tuple[Migration, ...]:
-    """All migrations in the order of their numbers, which may have gaps."""
+    """Return all migrations in the order of their numbers, which may have gaps."""
     names = sorted(file.name for file in FOLDER.iterdir() if file.name.endswith(".sql"))
     return tuple(parse(name.removesuffix(".sql"), (FOLDER / name).read_text(), schema) for name in names)
 
 
 def wanted_version() -> int:
-    """The schema version this code was written for."""
+    """Return the schema version that this code was written for."""
     return migrations()[-1].version
 
 
@@ -91,7 +91,7 @@ def parse(name: str, text: str, schema: str = "kairos") -> Migration:
 
 
 def _parts(name: str, text: str) -> Iterator[tuple[str, str, bool]]:
-    """Name, text and "outside a transaction" of each step."""
+    """Yield the name and the text of each step, and whether it runs outside a transaction."""
     marks = list(_STEP.finditer(text))
     if not marks:
         yield name, text, False
@@ -124,7 +124,7 @@ def _step(migration: str, number: int, name: str, sql: str, outside: bool, schem
 
 
 def _code(sql: str) -> str:
-    """The text without comments; good for telling statements apart, not for running them."""
+    """Return the text without comments, to tell statements apart; it may not run, since literals may contain `--`."""
     return _COMMENT.sub("", sql).strip()
 
 

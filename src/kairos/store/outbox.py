@@ -11,7 +11,7 @@ from kairos.store.query import Notify, Outbox, Query
 
 log = Logger("kairos")
 
-# How long the next batch gathers while notifications keep coming.
+# Seconds between two batches while notifications keep coming.
 _INTERVAL = 0.002
 
 

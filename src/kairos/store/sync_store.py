@@ -35,8 +35,8 @@ from kairos.store.outbox import SyncOutbox
 from kairos.store.query import Query, Returned, Row, advance, drive_sync, statements
 
 SyncConnection: TypeAlias = psycopg.Connection[Any]
-# A connection string that libpq refuses before it opens a socket: the connection made of it is closed.
-_NOWHERE = b"nowhere"
+# libpq refuses this connection string before it opens a socket, which gives a connection that is closed.
+_INVALID_URL = b"nowhere"
 T = TypeVar("T")
 
 
@@ -47,16 +47,16 @@ class BoundedConnection(psycopg.Connection[Any]):
     # Whether another step has used the session.
     was_used = False
     # Called while an answer is overdue; returns whether the server still answers new connections.
-    lives: Callable[[], bool] = staticmethod(lambda: True)
+    server_answers: Callable[[], bool] = staticmethod(lambda: True)
 
     def hand_over(self) -> BoundedConnection:
         """Return a connection to the same session, as if it was just opened; this one and its cursors are closed."""
         with self.lock:
-            session, self.pgconn = self.pgconn, PGconn.connect_start(_NOWHERE)
+            session, self.pgconn = self.pgconn, PGconn.connect_start(_INVALID_URL)
         heir = BoundedConnection(session)
         heir.autocommit = True
         heir.isolation_level = IsolationLevel.READ_COMMITTED
-        heir.lives, heir.was_used = self.lives, True
+        heir.server_answers, heir.was_used = self.server_answers, True
         return heir
 
     def wait(self, gen: Generator[Any, Any, T], *args: Any, **options: Any) -> T:
@@ -82,7 +82,7 @@ class BoundedConnection(psycopg.Connection[Any]):
             ready = yield wanted
             if ready or (now := time.monotonic()) < look_at:
                 continue
-            if now > deadline or not self.lives():
+            if now > deadline or not self.server_answers():
                 self.pgconn.finish()
                 raise psycopg.errors.ConnectionTimeout(f"no answer within {answer_timeout:g} s")
             look_at = min(time.monotonic() + answer_watch.SILENCE, deadline)
@@ -175,7 +175,7 @@ class SyncStore:
                 continue
             hosts.prefer(host)
             if self.settings.prepare:  # a pooler answers whether or not its server does
-                connection.lives = partial(self._lives, url, hosts, host)
+                connection.server_answers = partial(self._server_answers, url, hosts, host)
             return connection
         raise first_cause(failures)
 
@@ -190,7 +190,7 @@ class SyncStore:
             connection.close()
             raise
 
-    def _lives(self, url: str, hosts: Hosts, host: dict[str, Any]) -> bool:
+    def _server_answers(self, url: str, hosts: Hosts, host: dict[str, Any]) -> bool:
         """Whether the host answers a new connection, if only with a refusal; if not, the others are tried first."""
         any_role = {**host, "target_session_attrs": "any"}
         for _ in range(answer_watch.TRIES):
