@@ -184,7 +184,7 @@ async def test_a_worker_whose_commits_get_no_answer_stops_claiming(app, database
             claimed = "select count(*) from kairos.gen_durable where status = 'executing'"
             hoard = (await fetch(app, claimed))[0]["count"]
             for _ in range(5):
-                worker.picker.look()
+                worker.picker.pick_soon()
                 await worker.picker.at_rest()
             assert (await fetch(app, claimed))[0]["count"] == hoard < 3000
         done = "select from kairos.gen_durable where status <> 'done' limit 1"

@@ -148,7 +148,7 @@ async def test_a_pick_whose_answer_comes_after_the_stop_is_given_back(database):
             async def slow(queue, room):
                 more = await pick(queue, room)
                 if worker.executor.load:
-                    claims.extend(worker.executor.take_back())  # as if its answer were still on the way
+                    claims.extend(worker.executor.take_unstarted())  # as if its answer were still on the way
                     picked.set()
                     await until(lambda: worker.executor.stopping)
                     for claim in claims:

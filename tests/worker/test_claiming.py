@@ -64,7 +64,7 @@ async def test_a_queue_at_its_limit_is_asked_again_after_a_commit_or_a_poll(app,
             pass  # one is admitted, and then the limit is reached
         assert [claim.id for claim in hand.claims] == [jobs[0].id]
         monkeypatch.setattr(AsyncStore, "on", noted)
-        hand.picker.look()  # a hint brings no room
+        hand.picker.pick_soon()  # a hint brings no room
         assert await hand.picker.tick() > 1.0
         assert "admit_queue" not in asked
         await hand.commit(done(hand.claims.pop()))

@@ -67,7 +67,7 @@ async def test_a_job_claimed_twice_with_one_token_is_given_back_for_another(app:
         job = await run.enqueue()
         await until(lambda: leases)
         await execute(app, FORGET.format(job=job.id))
-        worker.picker.look()
+        worker.picker.pick_soon()
         found = await ended(app, job.id)
         assert found.output == 2
         assert leases == [1, 2]

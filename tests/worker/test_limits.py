@@ -278,7 +278,7 @@ async def test_a_queue_that_seldom_has_anything_is_served_however_busy_the_other
         return "done"
 
     async with working(app, queues=["default"]) as worker:
-        hints = asyncio.create_task(_hint(worker.picker.look))
+        hints = asyncio.create_task(_hint(worker.picker.pick_soon))
         try:
             await asyncio.sleep(0)
             job = await rare.enqueue()

@@ -482,7 +482,7 @@ async def test_what_postgres_will_not_take_holds_up_neither_its_job_nor_others(a
             assert (await ended(app, job.id)).state == "success"
         assert [await lines(app, job.id) for job in jobs] == [
             ["good", "second"],
-            ["2 lines were dropped: Postgres would not take them."],
+            ["2 lines were dropped: Postgres refused them."],
             ["fine", "second"],
         ]
 

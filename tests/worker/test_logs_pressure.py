@@ -271,7 +271,7 @@ async def test_a_refusal_costs_the_lines_that_were_sent_and_not_those_said_since
     say(hand, claim, "bad", "beside it")
     for _ in range(4):
         await hand.flush()
-    assert await kept(world, claim) == ["2 lines were dropped: Postgres would not take them.", "said since"]
+    assert await kept(world, claim) == ["2 lines were dropped: Postgres refused them.", "said since"]
     assert (hand.dropped, hand.unwritten_lines(), hand.unwritten_bytes) == (2, 0, 0)
 
 

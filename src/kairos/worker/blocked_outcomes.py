@@ -9,7 +9,7 @@ from operator import attrgetter
 from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
 from kairos.worker.blocking_sessions import describe, end_frozen, find_blockers
-from kairos.worker.commit import Unlocked, commit_unlocked
+from kairos.worker.commit import CommitResult, commit_unlocked_rows
 from kairos.worker.settle import Settlement
 
 log = Logger("kairos.worker")
@@ -40,20 +40,20 @@ class BlockedOutcomes:
         """Seconds until the next try; zero or less if it is due."""
         return self._retry_at - time.monotonic()
 
-    def add(self, busy: list[Settlement]) -> None:
+    def add(self, locked: list[Settlement]) -> None:
         if not self._outcomes:
             self._since, self._retry_in = time.monotonic(), _FIRST_RETRY
             self._retry_at = self._since + self._retry_in
-        self._outcomes += busy
+        self._outcomes += locked
         log.warning("outcomes wait for rows that another session has locked", jobs=len(self._outcomes))
 
-    async def retry(self, at_most: int) -> tuple[list[Settlement], Unlocked]:
-        """Try the oldest outcomes again; return those that are settled, and the result of the commit."""
+    async def retry(self, at_most: int) -> tuple[list[Settlement], CommitResult]:
+        """Try at most so many of the oldest outcomes again; return those that are settled, and the commit's result."""
         # Each job once: if its lease was lost and it was picked again, the older outcome goes first.
         batch = list({each.claim.id: each for each in reversed(self._outcomes[:at_most])}.values())
-        done = await commit_unlocked(self._store, self._worker, by_id(batch))
-        settled = without(batch, done.busy + done.refused)
-        self._outcomes = done.busy + without(self._outcomes, batch)
+        done = await commit_unlocked_rows(self._store, self._worker, by_id(batch))
+        settled = without(batch, done.locked + done.refused)
+        self._outcomes = done.locked + without(self._outcomes, batch)
         self._retry_in = _FIRST_RETRY if settled else min(2 * self._retry_in, _LAST_RETRY)
         self._retry_at = time.monotonic() + self._retry_in
         return settled, done

@@ -11,7 +11,7 @@ from kairos.machine.context import Signal
 class Claim:
     """A job that this worker has leased.
 
-    Run-ahead changes it in place: the worker goes on with the job's next step under the same lease, without a new pick.
+    Run-ahead changes it in place: the worker goes on with the job's next step under a new lease token, without a pick.
     """
 
     __slots__ = (
@@ -84,7 +84,7 @@ class Claim:
         self.due = due  # when it was due, in microseconds; None once it runs ahead
         self.priority = priority or 0
         self.retry = retry  # the job's own policy as it is stored, read only when a step fails
-        self.suspect = suspect is True  # so many workers were lost while they ran it that it may be the cause
+        self.suspect = suspect is True  # it may have killed its workers: so many were lost while they ran it
 
     def __repr__(self) -> str:
         return f"<Claim {self.id} {self.action}.{self.step} lease {self.lease}>"

@@ -23,7 +23,7 @@ log = Logger("kairos.worker")
 _CANCELLED = STORED[JobState.CANCELLED]
 _PLAIN = attrgetter("plain")
 
-# The answers of a commit by job: the row that it returned, or None for a job that is done. A missing job is stale.
+# What a commit returned for each job: its row, or None if the job is done. If a job is missing, its claim was stale.
 Answers: TypeAlias = dict[int, Row | None]
 
 # How long a commit waits for a row that another session has locked before it goes on without it. Statements of ours
@@ -52,48 +52,51 @@ def _is_alone(each: Settlement) -> bool:
 
 
 @dataclass(slots=True)
-class Unlocked:
-    """The result of a commit that waits for no lock: what was written, what is locked, and what was refused."""
+class CommitResult:
+    """What a commit has written (`answers`), and the outcomes whose rows are locked or that Postgres refused."""
 
     answers: Answers = field(default_factory=dict)
-    busy: list[Settlement] = field(default_factory=list)
+    locked: list[Settlement] = field(default_factory=list)
     refused: list[Settlement] = field(default_factory=list)
 
 
-async def commit_unlocked(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> Unlocked:
-    """Write the outcomes whose rows no other session has locked.
+async def commit_unlocked_rows(store: AsyncStore, worker: str, batch: Sequence[Settlement]) -> CommitResult:
+    """Write the outcomes of the batch whose rows no other session has locked; wait for none of the others.
 
     Outcomes with children come one at a time: a child's unique key may wait for a transaction of another session.
     No error is raised, since the outcomes that one transaction wrote must be acknowledged even if the next one fails.
     """
-    done = Unlocked()
+    done = CommitResult()
     singles = [[each] for each in batch if each.children]
     groups = [[each for each in batch if not each.children], *singles[:_SINGLE_TRIES]]
     for group in filter(None, groups):
         outbox = Outbox()
         try:
             async with store.transaction() as connection:
-                answers, busy = await drive(
-                    _settle_unlocked(worker, group), partial(store.on, connection), outbox
+                answers, locked = await drive(
+                    _settle_unlocked_rows(worker, group), partial(store.on, connection), outbox
                 )
         except LOCKED:
-            done.busy += group
+            done.locked += group
         except PASSING:
             for each in group:
                 each.in_doubt = True
-            done.busy += group
+            done.locked += group
         except REFUSED:
             done.refused += group
         else:
             store.outbox.add(outbox.take())
             done.answers |= answers
-            done.busy += busy
+            done.locked += locked
     # The outcomes that were not tried come first the next time.
-    done.busy[:0] = [each for single in singles[_SINGLE_TRIES:] for each in single]
+    done.locked[:0] = [each for single in singles[_SINGLE_TRIES:] for each in single]
     return done
 
 
-def _settle_unlocked(worker: str, batch: Sequence[Settlement]) -> Steps[tuple[Answers, list[Settlement]]]:
+def _settle_unlocked_rows(
+    worker: str, batch: Sequence[Settlement]
+) -> Steps[tuple[Answers, list[Settlement]]]:
+    """Write the outcomes whose rows could be locked; return what was written, and the outcomes of locked rows."""
     claims = [each.claim for each in batch]
     answers = yield Query(
         "try_lock_jobs",
@@ -145,7 +148,7 @@ def _settle_locked(worker: str, batch: Sequence[Settlement], lock_wait: str) -> 
 
 
 async def open_keys(store: AsyncStore, keys: list[str]) -> bool:
-    """Put the first jobs of each key back into the pick index, once the picks that are running have ended.
+    """Put the first held jobs of each key back into the pick index, once the picks that have the key locked end.
 
     Skip a key that stays locked and return False; the sweeper opens it later.
     """
@@ -166,7 +169,7 @@ async def open_keys(store: AsyncStore, keys: list[str]) -> bool:
 
 
 async def open_free_keys(store: AsyncStore, keys: list[str]) -> tuple[list[str], list[str]]:
-    """Do the same without waiting; return the keys that are locked, and those that Postgres refuses to open.
+    """Do as `open_keys` without waiting; return the keys that are locked, and those that Postgres refuses to open.
 
     If it refuses to open all of them, each is opened by itself.
     """

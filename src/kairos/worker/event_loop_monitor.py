@@ -14,9 +14,9 @@ from kairos.machine.context import Context, write_log
 
 log = Logger("kairos.worker")
 
-BLOCKED_AFTER = 0.25
-_SAMPLE_INTERVAL = 0.1
-_IDLE_SAMPLES = 20
+BLOCKED_AFTER = 0.25  # seconds
+_SAMPLE_INTERVAL = 0.1  # seconds
+_IDLE_SAMPLES = 20  # after this many samples without a step the thread sleeps until the next step
 _ADVICE = "await something that does not block, or make it a plain def, which runs in a thread"
 
 
@@ -58,7 +58,7 @@ class EventLoopMonitor:
 
     def leave(self) -> None:
         ctx, self._ctx = self._ctx, None
-        # The sampling thread cannot run while the step holds the GIL.
+        # Checked here too: the sampling thread does not run while the step holds the GIL.
         if ctx is not None and time.monotonic() - self._since > BLOCKED_AFTER:
             self._report(ctx, None)
 

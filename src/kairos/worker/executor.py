@@ -42,8 +42,8 @@ log = Logger("kairos.worker")
 # Long enough for another worker to pick the job, short enough for a rolling deployment.
 _UNKNOWN_ACTION_PAUSE = timedelta(seconds=10)
 _SUSPECT_PAUSE = timedelta(seconds=1)
-# Seconds between two checks of a lane whether a suspect still runs alone.
-_GATE_LOOK = 0.02
+# Seconds between two checks of an idle lane whether a suspect still runs alone.
+_QUARANTINE_POLL = 0.02
 # Seconds that an interrupted step may take to clean up before its worker stops without it.
 CANCELLED_WITHIN = 5.0
 
@@ -83,7 +83,7 @@ class Executor:
         self._buffer: deque[Claim] = deque()
         self._lanes: set[asyncio.Task[None]] = set()
         self._idle: deque[asyncio.Future[None]] = deque()
-        self._roused = False  # a lane was woken and has not begun yet
+        self._lane_is_waking = False  # a lane was woken and has not begun yet
         self._step_runners = StepRunners(concurrency, registry.hooks_of, clusters)
         self.quarantine = quarantine or Quarantine(leases)
         self._tracer = telemetry.tracer()
@@ -104,19 +104,19 @@ class Executor:
         else:
             self._buffer.append(claim)
         # No step begins while the executor stops: the claim will be released.
-        if not self._roused and not self.stopping:
-            self._rouse()
+        if not self._lane_is_waking and not self.stopping:
+            self._wake_lane()
 
-    def _rouse(self) -> None:
+    def _wake_lane(self) -> None:
         """Wake one lane. It wakes the next one if claims are left: steps that never await need only one lane."""
         while self._idle:
             waiter = self._idle.popleft()
             if not waiter.done():
-                self._roused = True
+                self._lane_is_waking = True
                 waiter.set_result(None)
                 return
         if len(self._lanes) < self._concurrency:
-            self._roused = True
+            self._lane_is_waking = True
             lane = asyncio.get_running_loop().create_task(self._lane())
             self._lanes.add(lane)
             lane.add_done_callback(self._lanes.discard)
@@ -126,8 +126,8 @@ class Executor:
         """Take an outcome that was decided without running a step."""
         self._submit(settlement)
 
-    def give_back(self, after: float) -> bool:
-        """Release the claims that have waited for a lane for `after` seconds; return whether there were any."""
+    def release_late(self, after: float) -> bool:
+        """Release the claims that have waited for a lane for longer than `after` seconds; return whether any had."""
         oldest = time.monotonic() - after
         late = [claim for claim in self._buffer if claim.buffered_at < oldest] if self._buffer else []
         for claim in late:
@@ -135,7 +135,7 @@ class Executor:
             self._submit(release(claim, "every lane of its worker was busy"))
         return bool(late)
 
-    def take_back(self) -> list[Claim]:
+    def take_unstarted(self) -> list[Claim]:
         """Remove and return the claims whose step no lane has started."""
         claims = list(self._buffer)
         self._buffer.clear()
@@ -182,7 +182,7 @@ class Executor:
         lane = asyncio.current_task()
         assert lane is not None
         loop, buffer = asyncio.get_running_loop(), self._buffer
-        self._roused = False
+        self._lane_is_waking = False
         while True:
             while not buffer:
                 waiter = loop.create_future()
@@ -190,13 +190,13 @@ class Executor:
                 try:
                     await waiter
                 finally:
-                    self._roused = False
+                    self._lane_is_waking = False
             if self.quarantine.is_closed:
-                await asyncio.sleep(_GATE_LOOK)
+                await asyncio.sleep(_QUARANTINE_POLL)
                 continue
             claim = buffer.popleft()
-            if buffer and not self._roused:
-                self._rouse()
+            if buffer and not self._lane_is_waking:
+                self._wake_lane()
             settlement = await self.execute(claim, lane)
             if settlement is not None:
                 self._submit(settlement)
@@ -371,7 +371,7 @@ class Executor:
         return settlement
 
     def _fail(self, claim: Claim, machine: Machine, error: Exception) -> Settlement:
-        """Return the failure of a job whose step cannot begin."""
+        """Log why a step cannot begin; return the settlement that fails its job."""
         log.warning("step failed", **describe(claim), error=_hide_secrets(error_text(error), claim, machine))
         return failure(claim, error)
 

@@ -19,9 +19,9 @@ from kairos.worker.blocked_outcomes import BlockedOutcomes, by_id, is_long_ago, 
 from kairos.worker.claim import Claim
 from kairos.worker.commit import (
     Answers,
-    Unlocked,
+    CommitResult,
     commit,
-    commit_unlocked,
+    commit_unlocked_rows,
     lock_query,
     open_keys,
     settle_all,
@@ -166,9 +166,9 @@ class Flusher(Loop):
     async def _commit_batch(self) -> None:
         self._commit_began = time.monotonic()
         try:
-            done = Unlocked(await commit(self._store, self._worker, self._under_way))
+            done = CommitResult(await commit(self._store, self._worker, self._under_way))
         except LOCKED:
-            done = await commit_unlocked(self._store, self._worker, self._under_way)
+            done = await commit_unlocked_rows(self._store, self._worker, self._under_way)
         except PASSING:
             for each in self._under_way:
                 each.in_doubt = True
@@ -180,10 +180,10 @@ class Flusher(Loop):
             self._commit_began = None
         # From here on the batch is never sent again: the claims of a run-ahead change below.
         batch, self._under_way = self._under_way, []
-        if done.busy:
-            self._blocked.add(done.busy)
+        if done.locked:
+            self._blocked.add(done.locked)
         self._send_singly(done.refused)
-        left = done.busy + done.refused
+        left = done.locked + done.refused
         await self._acknowledge(without(batch, left) if left else batch, done.answers)
 
     def _send_singly(self, refused: list[Settlement]) -> None:

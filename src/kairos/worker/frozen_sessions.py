@@ -9,8 +9,8 @@ from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
 from kairos.worker.blocking_sessions import log_ended
 
-# Seconds for which every tick must find a lock taken before frozen sessions are searched for; then the pauses between
-# two searches. A session counts as frozen after 0.6 s (end_frozen_sessions.sql): the first search finds one that froze
+# Seconds for which every tick must find a lock taken before frozen sessions are searched, then the pauses between two
+# searches. A session counts as frozen after 0.6 s (end_frozen_sessions.sql): the first search finds one that froze
 # before its lock was met, the third one that froze at that moment, and so the work continues within a second.
 _MET_SECONDS, _PAUSES, _LAST_PAUSE = 0.3, (0.15, 0.17, 0.15, 0.3), 0.5
 # The pause after sessions were terminated: Postgres takes milliseconds to free their locks.

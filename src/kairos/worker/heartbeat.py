@@ -88,10 +88,12 @@ class Heartbeat(Loop):
             self._on_drain()
 
     def announce_stop(self) -> None:
+        """Save at once that the worker is stopping."""
         self.stopping = True
         self.wake()
 
     async def leave(self) -> None:
+        """Delete the worker's row, and those of workers that were lost more than a day ago."""
         await self._save_row()  # save the commits refused since the last heartbeat
         await self._store.run(Query("remove_worker", (self._row[0], timedelta(days=1))))
 

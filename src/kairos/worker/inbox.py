@@ -47,9 +47,9 @@ class Inboxes:
                 if len(batch) > 1 and isinstance(error, REFUSED) and not isinstance(error, PASSING):
                     await self._load_singly(batch)
                 else:
-                    _tell(batch, error)
+                    _resolve(batch, error)
             else:
-                _tell(batch)
+                _resolve(batch)
 
     async def _load_singly(self, batch: Sequence[tuple[Claim, asyncio.Future[None]]]) -> None:
         """Load each inbox by itself, so that an error of one job does not fail the others of its batch."""
@@ -57,12 +57,13 @@ class Inboxes:
             try:
                 await load_inboxes(self._store, [each[0]])
             except BaseException as error:  # noqa: BLE001 (raised in the waiting lane)
-                _tell([each], error)
+                _resolve([each], error)
             else:
-                _tell([each])
+                _resolve([each])
 
 
-def _tell(batch: Sequence[tuple[Claim, asyncio.Future[None]]], error: BaseException | None = None) -> None:
+def _resolve(batch: Sequence[tuple[Claim, asyncio.Future[None]]], error: BaseException | None = None) -> None:
+    """Let the lanes that wait for these inboxes continue, or raise the error in them."""
     for _, loaded in batch:
         if loaded.done():
             continue  # its lane was cancelled

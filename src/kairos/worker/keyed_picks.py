@@ -19,7 +19,7 @@ class KeyedPicks:
         self._worker = worker
         self._lease = lease
         self._frozen = frozen
-        self.rated_queues: Collection[str] = frozenset()  # those that set a rate for each key
+        self.queues_with_key_rate: Collection[str] = frozenset()
 
     async def pick(self, queue: str, candidates: Sequence[Row]) -> list[Claim]:
         async with self._store.transaction() as connection:
@@ -33,7 +33,7 @@ class KeyedPicks:
         if len(locked) < len(wanted):
             self._frozen.met_lock()
         candidates = [row for row in candidates if row["partition_key"] in locked]
-        if candidates and queue in self.rated_queues:
+        if candidates and queue in self.queues_with_key_rate:
             candidates = await self._admit(connection, queue, sorted(locked), candidates)
         if not candidates:
             return []
@@ -43,7 +43,7 @@ class KeyedPicks:
             connection, Query("pick_keyed", (keys, ids, self._worker, self._lease, queue))
         )
         claims = list(read_claims(queue, rows))
-        if claims and queue in self.rated_queues:
+        if claims and queue in self.queues_with_key_rate:
             spent = [claim.key for claim in claims]
             await self._store.on(connection, Query("charge_key_rates", (spent, queue)))
         return claims
@@ -51,7 +51,7 @@ class KeyedPicks:
     async def _admit(
         self, connection: Connection, queue: str, keys: list[str], candidates: Sequence[Row]
     ) -> list[Row]:
-        """Return the candidates that the rates of their keys let start now; put those of exhausted keys on hold."""
+        """Return the candidates that the rates of their keys let start now; mark those of exhausted keys as held."""
         rows = await self._store.on(connection, Query("admit_keys", (keys, queue)))
         admitted = {row["key"]: row["admitted"] for row in rows}
         if exhausted := [key for key, count in admitted.items() if not count]:

@@ -14,8 +14,8 @@ from kairos.worker.frozen_sessions import FrozenSessions
 from kairos.worker.keyed_picks import KeyedPicks
 from kairos.worker.known_actions import KnownActions
 
-# How long a pick waits for a lock, and how many seconds the queue is then left alone: a session that locks the table of
-# queues must not keep the picker from queues without a limit.
+# How long a pick waits for a lock, and for how many seconds the queue is then skipped: a session that locks the table
+# of queues must not keep the picker from queues without a limit.
 _LOCK_WAIT = "100ms"
 _LOCKED_PAUSE = 0.5
 

@@ -13,16 +13,16 @@ from kairos.worker.loop import Loop
 log = Logger("kairos.worker")
 
 _EVERY = 1.0
-# After this many ticks without a wait, the next wait is logged again.
+# After this many ticks in which no loop waited, the same session is logged again.
 _QUIET_TICKS = 10
 # Seconds. A tick that takes longer may wait for a lock; healthy ones take milliseconds.
 SLOW_AFTER = 1.0
 
 
 class LockWatch(Loop):
-    """Ask Postgres for the blocker when a tick of another loop takes long or met a lock; log each once per wait.
+    """Find the blocking sessions while a tick of another loop takes long or waits for a lock; log each once per wait.
 
-    Nothing is asked while all ticks are short and meet no lock.
+    While all ticks are short and find no lock, no statement is sent.
     """
 
     name = "lock watch"

@@ -26,7 +26,7 @@ MAX_LINES = 10_000  # unwritten lines of one job
 MAX_BYTES = 64 << 20  # unwritten bytes of all jobs
 _REPORT_INTERVAL = 5.0  # seconds between two reports of dropped lines in the program's log
 _TRIES = 3
-_NOT_TAKEN = "Postgres would not take them."
+_REFUSED = "Postgres refused them."
 
 
 class LogWriter(Loop):
@@ -185,7 +185,7 @@ class LogWriter(Loop):
         except PASSING:
             raise
         except REFUSED as error:
-            self._refusal(error, batch)
+            self._handle_refusal(error, batch)
         else:
             self._one_job_at_a_time = False
             self._acknowledge(batch, rows)
@@ -252,7 +252,7 @@ class LogWriter(Loop):
         ((most, _),) = dropped.most_common(1)
         log.error("log lines were dropped", lines=sum(dropped.values()), jobs=len(dropped), job=most)
 
-    def _refusal(self, error: BaseException, batch: Sequence[Line]) -> None:
+    def _handle_refusal(self, error: BaseException, batch: Sequence[Line]) -> None:
         """Handle a batch that Postgres refused: it must delay neither other jobs nor the commit of its own.
 
         The jobs are tried one by one. The same lines are tried a few times, because an earlier statement whose answer
@@ -269,7 +269,7 @@ class LogWriter(Loop):
             if unwritten.refusals < _TRIES:
                 return
             before = sum(line.size for line in batch)
-            lost = unwritten.replace(batch, _NOT_TAKEN)
+            lost = unwritten.replace(batch, _REFUSED)
             self._bytes -= before - (unwritten.note.size if unwritten.note is not None else 0)
             self.dropped += lost
             if lost:

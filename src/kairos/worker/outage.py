@@ -1,4 +1,4 @@
-"""An outage of the database, as all loops of a worker see it: one warning, and no loop waits after its end."""
+"""An outage of the database, shared by all loops of a worker: one warning is logged, and its end wakes them all."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from kairos.logger import Logger
 
 log = Logger("kairos.worker")
 
-# Seconds within which some loop tries again, however long the others wait.
+# While the outage lasts, some loop tries again within a random time between these, in seconds.
 _SOONEST, _SOON = 0.1, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class _Away:
+class _FailedLoop:
+    """When a loop that failed tries again, and how to make it try at once."""
+
     retry_at: float
     wake: Callable[[], None]
 
@@ -29,12 +31,12 @@ class Outage:
     """
 
     def __init__(self) -> None:
-        self._away: dict[str, _Away] = {}
+        self._failed: dict[str, _FailedLoop] = {}
         self._since = 0.0
 
     @property
     def is_open(self) -> bool:
-        return bool(self._away)
+        return bool(self._failed)
 
     def failed(
         self, loop: str, error: BaseException, retry_in: float, wake: Callable[[], None] = lambda: None
@@ -44,22 +46,22 @@ class Outage:
         The first loop logs a warning, the others log at debug level.
         """
         now = time.monotonic()
-        say = log.debug if self._away else log.warning
-        if not self._away:
+        write = log.debug if self._failed else log.warning
+        if not self._failed:
             self._since = now
-        others = [away.retry_at for name, away in self._away.items() if name != loop]
+        others = [each.retry_at for name, each in self._failed.items() if name != loop]
         if not any(now < retry_at <= now + _SOON for retry_at in others):
             retry_in = min(retry_in, random.uniform(_SOONEST, _SOON))  # noqa: S311 (no secret)
-        self._away[loop] = _Away(now + retry_in, wake)
-        say("database unavailable", loop=loop, error=str(error), retry_in=round(retry_in, 2))
+        self._failed[loop] = _FailedLoop(now + retry_in, wake)
+        write("database unavailable", loop=loop, error=str(error), retry_in=round(retry_in, 2))
         return retry_in
 
     def recovered(self, loop: str) -> None:
         """Note that a loop has reached the database again, and wake the others; the last one logs it."""
-        if loop not in self._away:
+        if loop not in self._failed:
             return
-        del self._away[loop]
-        for away in self._away.values():
-            away.wake()
-        if not self._away:
+        del self._failed[loop]
+        for each in self._failed.values():
+            each.wake()
+        if not self._failed:
             log.info("database available again", after_seconds=round(time.monotonic() - self._since, 1))

@@ -32,11 +32,11 @@ log = Logger("kairos.worker")
 
 # The next batch is claimed while the lanes run the last one if there is room for this many jobs.
 _LEAST_BATCH = 100
-# How long a claim may wait for a lane before it is released, for a worker with a free one.
+# How long a claim may wait for a lane before it is released, so that a worker with a free lane runs the job.
 _UNBEGUN_SECONDS = 1.0
 # How many picks of one queue may follow each other before the other queues have their turn.
 _IN_A_ROW = 4
-# The pause after a pick that left due jobs behind; it doubles each time that none was met, up to `poll`.
+# The pause while due jobs cannot be claimed; it doubles after each tick whose picks found no job, up to `poll`.
 _SHORT_PAUSE = 0.02
 _NOW = timedelta(0)
 
@@ -104,12 +104,12 @@ class Picker(Loop):
         self._lost = LostClaims(store, worker, leases, lease)
         self._wait = 0.0
         self._full = False
-        self._look = True
+        self._pick_again = True
         self._refreshed_at = -math.inf
         self._pace = Pace()
-        # Queues of which a pick was refused, and how many more picks take one job at a time.
+        # Queues in which Postgres refused a pick, and how many of their next picks take one job at a time.
         self._singly: dict[str, int] = {}
-        # How many jobs the picks of this tick met, and how many ticks in a row met none although some were due.
+        # How many jobs the picks of this tick found, and how many ticks in a row found none although some were due.
         self._met = self._met_none = 0
         self.stopped = False
 
@@ -140,32 +140,32 @@ class Picker(Loop):
         """Look for lost claims before the next pick: the answer to a pick or a commit may have been lost."""
         self._lost.doubt()
 
-    def look(self) -> None:
-        """Pick soon: there may be due jobs."""
-        self._look = True
+    def pick_soon(self) -> None:
+        """Pick at the next tick, without a wait before it: there may be due jobs."""
+        self._pick_again = True
         self.wake()
 
     def settled(self, more: bool) -> None:
-        """Pick soon if a commit made room that was missing, or (`more`) may have made jobs due."""
+        """React to a commit: pick soon if it made room that was missing, or (`more`) may have made jobs due."""
         if more or self._full or self.queues_at_limit:
-            self.look()
+            self.pick_soon()
 
     async def tick(self) -> float:
         if self.stopped:
             return 3600.0
         if await self._lost.release():
-            self._look = True
+            self._pick_again = True
         return min(await self._pick_from_queues(), self._lost.seconds_left)
 
     async def _pick_from_queues(self) -> float:
         """Pick from every queue after a hint; without one, first read in one statement which queues have due jobs."""
         self._pace.measure(self._executor.finished)
-        if self._executor.give_back(_UNBEGUN_SECONDS):
+        if self._executor.release_late(_UNBEGUN_SECONDS):
             self._pace.reset()
         self._full = self._total_room() <= 0
         if self._full:
             return min(self._poll, _UNBEGUN_SECONDS)  # the next commit wakes us
-        hinted, self._look = self._look, False
+        hinted, self._pick_again = self._pick_again, False
         self._wait = self._poll
         self._met = 0
         if not hinted:
@@ -185,7 +185,7 @@ class Picker(Loop):
             elif self._limited.is_at_limit(queue):
                 self._wait = min(self._wait, self._limited.seconds_left(queue))
             elif await self.pick_in_a_row(queue, room):
-                self._look = True
+                self._pick_again = True
                 self._order.remove(queue)  # the others have their turn first
                 self._order.append(queue)
             elif not hinted and queue not in self.queues_at_limit:
@@ -197,11 +197,11 @@ class Picker(Loop):
             self._met_none += 1
         if (again := await self._frozen.end(busy=self._met > 0)) is not None:
             self._wait = min(self._wait, again)
-        if self._look:
+        if self._pick_again:
             return 0.0
         if bounds := [each.seconds_left for each in self._bounds.values() if each.seconds_left > 0]:
             return min(self._wait, *bounds)  # reading the next due time costs as much as a full pick
-        return min(self._wait, await self._next_due() if hinted else self._nap)
+        return min(self._wait, await self._next_due() if hinted else self._until_next_due)
 
     async def pick(self, queue: str, room: int) -> bool:
         """Claim up to `room` jobs; return whether there may be more."""
@@ -211,14 +211,14 @@ class Picker(Loop):
         except PASSING:
             raise
         except REFUSED as error:
-            return await self._refused(queue, room, error)
+            return await self._handle_refused_pick(queue, room, error)
         if singly:
             self._singly[queue] = singly - 1
         self._hand_over(claims)
         return met >= (1 if singly else room)
 
-    async def _refused(self, queue: str, room: int, error: BaseException) -> bool:
-        """After a refused pick, pick one job at a time; the job at which that is refused is removed from its queue."""
+    async def _handle_refused_pick(self, queue: str, room: int, error: BaseException) -> bool:
+        """Handle a pick that Postgres refused: pick one job at a time, and isolate the one whose pick is refused."""
         log.error("a pick was refused", queue=queue, error=str(error))
         if not self._singly.get(queue):
             self._singly[queue] = room
@@ -232,7 +232,7 @@ class Picker(Loop):
         return settlement.verb is not Verb.RELEASE
 
     async def _claim(self, queue: str, room: int) -> tuple[list[Claim], int]:
-        """Return the claims, and how many rows were found, including those that wait for their key."""
+        """Pick once; return the claims, and how many jobs were found, including those that wait for their key."""
         if queue not in self._limited.queues:
             rows = await self._fetch(queue, room)
             return await self._read(queue, rows), len(rows)
@@ -250,7 +250,7 @@ class Picker(Loop):
         except PASSING:
             raise
         except REFUSED as error:
-            return await self._refused(queue, room, error)
+            return await self._handle_refused_pick(queue, room, error)
 
     async def _pick_while_there_is_more(self, queue: str, room: int) -> bool:
         """Send the next pick before the lanes get the claims of the last, so that both run at the same time."""
@@ -317,7 +317,7 @@ class Picker(Loop):
         self._met += jobs
 
     def _note_unknown(self, action: str, version: int) -> None:
-        self._look = True  # pick again, for the jobs behind those of unknown actions
+        self._pick_again = True  # pick again, for the jobs behind those of unknown actions
         self._met_unknown(action, version)
 
     async def refresh(self) -> Sequence[Row]:
@@ -334,13 +334,14 @@ class Picker(Loop):
             rows = [{**row, "wait": waits.get(row["name"], row["wait"])} for row in rows]
         self._refreshed_at = time.monotonic()
         self._limited.queues = {row["name"] for row in rows if row["limited"]}
-        self._keyed.rated_queues = {row["name"] for row in rows if row["key_limited"]}
+        self._keyed.queues_with_key_rate = {row["name"] for row in rows if row["key_limited"]}
         # Kept until the queue is picked from: the next hint may come before the next refresh.
         self._seldom_due = self._seldom.intersection(_names_due(rows))
         return rows
 
     def _due(self, rows: Sequence[Row]) -> list[str]:
-        self._nap = self._until_due(rows)
+        """Return the queues with due jobs among the rows of `refresh`; note how long until the next ones are due."""
+        self._until_next_due = self._until_due(rows)
         return _names_due(rows)
 
     async def _next_due(self) -> float:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 from functools import partial
 
+from kairos.operations.stats import MINUTES_KEPT
 from kairos.store.async_store import AsyncStore
 from kairos.store.query import Operation, Query, Row, drive
 from kairos.worker.loop import Loop
 
-BATCH = 20_000
-KEEP_MINUTES = timedelta(days=7)
+BATCH = 20_000  # rows in one transaction
 KEEP_HOURS = timedelta(days=90)
+# Seconds until the next count: after some rows, after none, and while transactions that may still insert rows run.
 _BUSY, _IDLE, _UNDECIDED = 1.0, 8.0, 0.25
-_PRUNE_EVERY = 300
+_PRUNE_EVERY = 300  # ticks
 
 
 class StatsCounter(Loop):
@@ -30,7 +31,7 @@ class StatsCounter(Loop):
         if self._polls == 0:
             await self._store.run(Query("insert_stats_cursors"))
         if self._polls % _PRUNE_EVERY == 1:
-            await self._store.run(Query("purge_stats", (KEEP_MINUTES, KEEP_HOURS, BATCH)))
+            await self._store.run(Query("purge_stats", (MINUTES_KEPT, KEEP_HOURS, BATCH)))
         self._polls += 1
         async with self._store.transaction() as connection:
             return await drive(count_new(), partial(self._store.on, connection))

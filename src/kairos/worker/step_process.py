@@ -24,6 +24,7 @@ from kairos.machine.error_frame import own_frame
 from kairos.worker import step_logging
 from kairos.worker.pickle_pipe import framed, receive_sync
 from kairos.worker.process_pool import MAIN
+from kairos.worker.settle import error_text
 from kairos.worker.stdout_capture import capture_output
 from kairos.worker.step_logging import capture_logging
 
@@ -149,16 +150,8 @@ def encode(answer: dict[str, Any]) -> bytes:
         pickle.loads(body)  # noqa: S301 (our own bytes: some exceptions pickle but do not come back)
     except Exception as error:  # noqa: BLE001 (user values may refuse in any way)
         cause = answer["error"] if answer["error"] is not None else error
-        plain = StepError(f"{type(cause).__name__}: {_words(cause)}")
-        body = pickle.dumps(failed(plain, answer["reported"], answer.get("frame")))
+        body = pickle.dumps(failed(StepError(error_text(cause)), answer["reported"], answer.get("frame")))
     return body
-
-
-def _words(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # noqa: BLE001 (a user's __str__ may do anything)
-        return "(its message cannot be read)"
 
 
 def die_with_parent() -> None:

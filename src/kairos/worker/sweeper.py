@@ -26,7 +26,8 @@ log = Logger("kairos.worker")
 BATCH = 500
 # Stuck keys are looked for every `_HELD_PAUSE` seconds by one of the live workers, at this many keys a second.
 _HELD_PAUSE, _HELD_KEYS_A_SECOND = 0.3, 500
-_PAID_KEYS = 1000
+# How many keys that are within their rate again are opened at once.
+_RATED_KEYS = 1000
 _NOW = timedelta(0)
 # How long a reap waits for a table lock.
 _LOCK_WAIT = "1s"
@@ -34,7 +35,7 @@ _LOCK_WAIT = "1s"
 _LOCKED_AFTER = 0.5
 _LOCKED_AT_ONCE = 5
 _SOON = 0.1
-# Seconds after which all leases are read again; in between, only those that end after the last look.
+# Seconds after which all leases are read again; in between, only those that end after the first one of the last read.
 _ALL_LEASES = 60.0
 
 
@@ -66,7 +67,7 @@ class Sweeper(Loop):
         self._sweepers = 1
         self._frozen = FrozenSessions(store)
         self._ticker = Ticker(store)
-        self._looked_at: float | None = None
+        self._read_at: float | None = None
         self._leases_from: datetime | None = None
         self._all_leases_at = 0.0
         self._stalled = False
@@ -92,8 +93,8 @@ class Sweeper(Loop):
         deadlines = await self._next_deadlines()
         now = time.monotonic()
         longest = self._interval + self._heartbeat.total_seconds()
-        self._stalled |= self._looked_at is not None and now - self._looked_at > longest
-        self._looked_at = now
+        self._stalled |= self._read_at is not None and now - self._read_at > longest
+        self._read_at = now
         if deadlines["reap"] is None or deadlines["reap"] > _NOW:
             self._stalled = False
             self._locked.clear()
@@ -107,7 +108,7 @@ class Sweeper(Loop):
             (deadlines["reap"], self._reap),
             (deadlines["expire"], self._expire),
             (deadlines["timeout"], self._time_out),
-            (deadlines["pay"], self._open_keys_within_rate),
+            (deadlines["key_rate"], self._open_keys_within_rate),
             (deadlines["tick"], self._fire),
         ):
             if until is None:
@@ -140,7 +141,11 @@ class Sweeper(Loop):
         if any(until <= _NOW for until in waits):
             (later,) = await self._store.run(Query("later_deadlines"))
             waits += [until for until in later.values() if until is not None]
-        if deadlines["tick"] is not None and deadlines["tick"] <= _NOW and await self._ticker.is_kept_out():
+        if (
+            deadlines["tick"] is not None
+            and deadlines["tick"] <= _NOW
+            and await self._ticker.has_due_schedule()
+        ):
             self._frozen.met_lock()
         return min((until.total_seconds() for until in waits if until > _NOW), default=self._interval)
 
@@ -236,11 +241,11 @@ class Sweeper(Loop):
 
     async def _open_keys_within_rate(self) -> bool:
         """Open the keys that were over their rate limit and may start jobs again."""
-        keys = [row["key"] for row in await self._store.run(Query("take_keys_within_rate", (_PAID_KEYS,)))]
+        keys = [row["key"] for row in await self._store.run(Query("take_keys_within_rate", (_RATED_KEYS,)))]
         if keys:
             await self._open(sorted(keys))
             self._freed()
-        return len(keys) == _PAID_KEYS
+        return len(keys) == _RATED_KEYS
 
     async def _open_keys_of(self, rows: Sequence[Row]) -> None:
         """Open the keys that these jobs held."""
@@ -251,7 +256,7 @@ class Sweeper(Loop):
 
     async def _open_held(self) -> bool:
         """Open stuck keys, a portion at each tick: the safety net for an `open_keys` that a crash prevented."""
-        # At random, so that the looks of several workers are spread over the time.
+        # At random, so that the searches of several workers are spread over the time.
         pause = min(_HELD_PAUSE * self._sweepers * random.uniform(0.7, 1.3), self._interval)  # noqa: S311
         self._next_poll = min(self._next_poll, pause)
         most = max(100, round(_HELD_KEYS_A_SECOND * pause))

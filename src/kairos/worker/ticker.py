@@ -35,13 +35,13 @@ BATCH = 500
 # hundreds of schedules missed in a night would exceed the transaction timeout, again and again.
 MAX_TICKS = 1000
 MAX_SECONDS = 0.25
-# Seconds after which a schedule whose ticks Postgres refused is tried again.
+# Seconds for which a schedule whose ticks Postgres refused is skipped.
 LEFT_ALONE = 60.0
-# Seconds after which a schedule is tried again whose ticks met a lock of another session. After `_MOST_LOCKED` of them
-# in one tick, the other schedules wait too, since each one costs LOCK_WAIT.
+# Seconds for which a schedule is skipped whose ticks wait for a lock of another session. After `_MOST_LOCKED` such
+# schedules the others wait too, since each one costs LOCK_WAIT.
 LOCKED_PAUSE = 0.4
 _MOST_LOCKED = 4
-# find_schedule_problems.sql knows this text.
+# find_schedule_problems.sql finds such schedules by this text.
 UNREADABLE = "its sentence cannot be read"
 _LONGEST_REASON = 500
 _MICROSECOND = timedelta(microseconds=1)
@@ -71,8 +71,8 @@ class Ticker:
         self._store = store
         self._calendars = store.settings.holidays
         self._planned = False
-        self._locked: list[str] = []
-        # Schedules whose ticks Postgres refused or another session blocks, and until when they are left alone.
+        self._locked: list[str] = []  # the schedules that the last transaction locked
+        # Schedules whose ticks Postgres refused or another session blocks, and until when they are skipped.
         self._refused: dict[str, float] = {}
         self.is_blocked = False
 
@@ -97,15 +97,15 @@ class Ticker:
         except LOCKED:
             self.is_blocked = True
             if not self._locked:
-                return False  # the table itself
+                return False  # the table of schedules itself is locked
             return await self._fire_singly()
         except PASSING:
             raise
         except REFUSED:
             return await self._fire_singly()
 
-    async def is_kept_out(self) -> bool:
-        """Return whether a schedule is still due: another session has it locked, or it has just become due."""
+    async def has_due_schedule(self) -> bool:
+        """Whether a schedule is due; after `fire`, another session has it locked, or it has just become due."""
         query = Query("find_due_schedule", (VERSION, list(self._refused)))
         return bool((await self._store.run(query))[0]["due"])
 

@@ -1,4 +1,4 @@
-"""Record actions and arguments in a worker's queues that its code lacks: newer code or another app has them."""
+"""Record actions and arguments of jobs in a worker's queues that its code lacks: newer code or another app has them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ class UnknownActions:
         return f"this worker's code does not know the argument {arguments[0]!r} of {machine}"
 
     def avoided(self, queue: str | None = None) -> str | None:
-        """Return, as JSON, the known arguments of each machine that lately had jobs with unknown ones, or None.
+        """Return the machines that lately had jobs with unknown arguments, or None if there were none.
 
-        The pick skips jobs of these machines that have other arguments. Without `queue`, look at all queues.
+        It is a JSON object: the value of each machine is an array literal of its known arguments. The pick skips jobs
+        that have others. Without `queue`, all queues are included.
         """
         if not self._avoided:
             return None

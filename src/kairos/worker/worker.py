@@ -155,7 +155,7 @@ class Worker:
             self._asked_to_leave,
         )
         on_notification = {
-            **dict.fromkeys(queues, self.picker.look),
+            **dict.fromkeys(queues, self.picker.pick_soon),
             f"{TO_WORKER}{self.name}": self.heartbeat.wake,
         }
         cancel_watch = CancelWatch(store, self.executor, self.request_stop)
@@ -170,7 +170,7 @@ class Worker:
             self.listener,
             self.progress_loop,
             cancel_watch,
-            Sweeper(store, self.name, freed=self.picker.look, lease=lease),
+            Sweeper(store, self.name, freed=self.picker.pick_soon, lease=lease),
             LeaseWatch(store, self.name, self._leases, self._keeper, lease, self._lost),
             # The statements of these loops touch many rows, and use the store with the longer timeout.
             Pruner(app_store, retention),
@@ -208,7 +208,7 @@ class Worker:
         self.picker.stopped = True
         self.flusher.handed_back.clear()
         self.heartbeat.announce_stop()
-        self._give_back()
+        self._release_unstarted()
         grace = duration(self.settings.grace, "grace").total_seconds()
         deadline = asyncio.get_running_loop().time() + grace + _SHUTDOWN_TIMEOUT
         await self.executor.finish(grace)
@@ -220,7 +220,7 @@ class Worker:
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 await self.picker.at_rest()
-                self._give_back()
+                self._release_unstarted()
                 await self.flusher.drained()
                 settled = True
                 await self.log_writer.drained()
@@ -252,8 +252,8 @@ class Worker:
             self.flusher.blocked_by,
         )
 
-    def _give_back(self) -> None:
-        for claim in self.executor.take_back():
+    def _release_unstarted(self) -> None:
+        for claim in self.executor.take_unstarted():
             self.flusher.submit(release(claim, "its worker is shutting down"))
 
     async def _leave(self, settled: bool) -> None:

@@ -1,1 +1,1 @@
-"""Steps that run on a cluster of others (Ray, Dask): the worker keeps the lease and commits, the body runs there."""
+"""Steps that run on a Ray or Dask cluster: the worker keeps the lease and commits, the cluster runs the code."""

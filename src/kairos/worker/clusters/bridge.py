@@ -23,15 +23,13 @@ from kairos.worker.pickle_pipe import framed, receive
 from kairos.worker.settle import error_text
 from kairos.worker.step_process import die_with_parent
 
-# Seconds: for a connection to the address, for the client's start after that, between two checks, for one check.
-_REACH = 5.0
-_START = 60.0
-_CHECK_EVERY = 2.0
-_CHECK = 10.0
+_CONNECT_TIMEOUT = 5.0  # seconds for a connection to the address
+_START_TIMEOUT = 60.0  # seconds for the start of the client after that
+_CHECK_EVERY, _CHECK_TIMEOUT = 2.0, 10.0  # seconds
 # Seconds to wait for batches that were sent before the answer but arrive after it.
 _LATE = 5.0
 # Seconds within which a cluster must answer a check after it lost a task.
-_AFTER_LOSS = 3.0
+_CHECK_TIMEOUT_AFTER_LOSS = 3.0
 
 
 def main(kind: str, address: str) -> None:
@@ -53,10 +51,12 @@ class Bridge:
         self._answers = os.fdopen(answers, "wb")
         self._lock = threading.Lock()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._batches: dict[str, int] = {}  # by token: how many came
+        self._batches: dict[str, int] = {}  # how many have arrived, by token
 
     async def serve(self, address: str) -> None:
-        limit = threading.Timer(_REACH + _START, self._down, [f"it did not answer within {_START:g} s"])
+        limit = threading.Timer(
+            _CONNECT_TIMEOUT + _START_TIMEOUT, self._down, [f"it did not answer within {_START_TIMEOUT:g} s"]
+        )
         limit.daemon = True
         limit.start()
         try:
@@ -68,14 +68,14 @@ class Bridge:
         reader = asyncio.StreamReader()
         protocol = asyncio.StreamReaderProtocol(reader)
         await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, self._requests)
-        checks = asyncio.create_task(self._check())
+        checks = asyncio.create_task(self._check_repeatedly())
         with suppress(asyncio.IncompleteReadError):
             while True:
-                self._take(await receive(reader))
+                self._handle(await receive(reader))
         checks.cancel()
         os._exit(0)  # the worker closed the pipe: the cluster learns of it by the end of this process
 
-    def _take(self, request: dict[str, Any]) -> None:
+    def _handle(self, request: dict[str, Any]) -> None:
         if "run" in request:
             token = request["run"]
             self._tasks[token] = asyncio.create_task(self._run(token, request["body"]))
@@ -86,7 +86,7 @@ class Bridge:
 
     def _spawn(self, what: Any) -> None:
         async def run() -> None:
-            with suppress(Exception):  # a cluster that cannot be asked is found by the check
+            with suppress(Exception):  # the check notices a cluster that does not answer
                 await what
 
         task = asyncio.create_task(run())
@@ -126,16 +126,17 @@ class Bridge:
             self._batches[message["of"]] = self._batches.get(message["of"], 0) + 1
             self._write(message)
 
-    async def _check(self) -> None:
+    async def _check_repeatedly(self) -> None:
         while True:
             await asyncio.sleep(_CHECK_EVERY)
-            await self._ask(_CHECK)
+            await self._check(_CHECK_TIMEOUT)
 
     async def _check_after_loss(self) -> None:
-        """Check the cluster after the loss of a task; if the cluster is gone, report that, and end this process."""
-        await self._ask(_AFTER_LOSS)
+        """Check whether the cluster lost only a task, or is gone."""
+        await self._check(_CHECK_TIMEOUT_AFTER_LOSS)
 
-    async def _ask(self, within: float) -> None:
+    async def _check(self, within: float) -> None:
+        """Check the cluster; if it fails or does not answer within these seconds, report that, and end this process."""
         try:
             async with asyncio.timeout(within):
                 await self._cluster.check()
@@ -158,10 +159,10 @@ class Bridge:
 
 
 async def _reach(address: str) -> None:
-    """Open a connection to the address: the clients wait for minutes if there is no answer."""
+    """Check that the address accepts a connection: the clients themselves would wait for minutes."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     if parts.scheme in ("tcp", "tls", "ray") and parts.hostname and parts.port:
-        async with asyncio.timeout(_REACH):
+        async with asyncio.timeout(_CONNECT_TIMEOUT):
             _, writer = await asyncio.open_connection(parts.hostname, parts.port)
         writer.close()
 

@@ -17,7 +17,7 @@ from kairos.worker.clusters.client import Stopped, TaskLost, Unfit
 
 
 class Cluster:
-    """Steps as tasks of Dask. A task that runs cannot be ended, only asked to stop."""
+    """Run steps as tasks of Dask. A running task cannot be ended, only asked to stop."""
 
     def __init__(self) -> None:
         self._name = f"kairos-{uuid.uuid4().hex}"
@@ -86,7 +86,7 @@ class Cluster:
             await future.cancel()
 
     async def check(self) -> None:
-        # Tasks that begin while the scheduler is asked are not judged by its answer.
+        # Copied first: the answer of the scheduler may not know tasks that begin while it is under way.
         begun = dict(self._begun)
         identity = await self._identity(workers=bool(begun))
         if identity["id"] != self._scheduler:
@@ -99,7 +99,7 @@ class Cluster:
                 await self._futures[token].cancel()
 
     async def _identity(self, *, workers: bool = False) -> Any:
-        """Return what the scheduler says of itself, and of its workers."""
+        """Ask the scheduler for its id, and with `workers` for its workers."""
         return await self._client.scheduler.identity(n_workers=-1 if workers else 0)
 
 

@@ -51,7 +51,7 @@ def run_on_ray(mailbox: Any, token: str, body: bytes) -> bytes:
 
 
 class Cluster:
-    """Steps as tasks of Ray, never repeated by Ray itself. To stop one ends the process that it runs in."""
+    """Run steps as tasks that Ray never repeats by itself. Stopping a step ends the process that it runs in."""
 
     def __init__(self) -> None:
         self._refs: dict[str, Any] = {}
@@ -61,7 +61,7 @@ class Cluster:
         info = await asyncio.to_thread(
             ray.init, address=address, log_to_driver=False, configure_logging=False, namespace="kairos"
         )
-        # On the node of this client, or of the server that it is connected to: it is lost only when they are.
+        # On the node of this client, or of the server that it is connected to: it is lost only together with them.
         node = ray.get_runtime_context().get_node_id()
         near = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=True)
         actor: Any = ray.remote(Mailbox)

@@ -30,7 +30,7 @@ from kairos.worker.settle import error_text
 
 log = Logger("kairos.worker")
 
-# Seconds that jobs wait after the cluster could not be reached: doubled at each failure in a row.
+# Seconds that jobs wait after the cluster could not be reached: at first, doubled at each failure in a row, at most.
 _FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
 # Seconds that a job waits if the code on the cluster does not fit: a deployment may be under way.
 UNFIT_PAUSE = 10.0
@@ -90,7 +90,7 @@ class ClusterPool:
         self._failures = 0
         self._not_before = 0.0
         self._why = ""
-        self._reported: dict[str, float] = {}  # reasons, and when they were
+        self._reported: dict[str, float] = {}  # when each reason was reported
 
     async def connect(self, machine: Machine, step: Step) -> Connection:
         """Return the connection for a step, once there is one; raises `RunnerUnavailable`."""
@@ -112,7 +112,9 @@ class ClusterPool:
         connection = await self.connect(machine, step)
         token, answer = connection.submit(pickle.dumps(request), ctx)
         try:
-            await asyncio.wait([answer])  # a cancelled lane leaves the answer alone
+            await asyncio.wait(
+                [answer]
+            )  # unlike `await answer`, this does not cancel the answer with the lane
         except asyncio.CancelledError:
             if not ctx.cancel_requested or self._kind not in _ASKED_TO_STOP:
                 connection.drop(token)
@@ -181,7 +183,7 @@ class ClusterPool:
         return self._not_before - time.monotonic()
 
     def _unavailable(self, why: str, pause: float, *, again: bool = False) -> RunnerUnavailable:
-        """Return the error that releases a job; report its reason at most every half minute."""
+        """Return the error that releases a job. Its reason is reported at most every half minute, and never `again`."""
         self._why, now = why, time.monotonic()
         if not again and now - self._reported.get(why, -_REPORT_EVERY) >= _REPORT_EVERY:
             self._reported = {each: at for each, at in self._reported.items() if now - at < _REPORT_EVERY}
@@ -254,7 +256,7 @@ class Connection:
     def _write(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
         line = framed(pickle.dumps(message))
-        with suppress(ConnectionError, RuntimeError):  # its end is noticed by the reader
+        with suppress(ConnectionError, RuntimeError):  # `_receive` notices the end of the process
             self._process.stdin.write(line)
 
     async def _receive(self) -> None:
@@ -265,7 +267,7 @@ class Connection:
                 continue
             answer, ctx = self._waiting.get(message["of"], (None, None))
             if answer is None or ctx is None:
-                continue  # of a step that was dropped
+                continue  # the step was dropped
             if "batch" in message:
                 for kind, values in message["batch"]:
                     apply_message(ctx, kind, values)

@@ -1,4 +1,4 @@
-"""The part that runs on a node of the cluster: it loads the step, runs it, and returns the answer in an envelope.
+"""The part that runs on a node of the cluster: load a step, run it, and return the answer in an envelope.
 
 `run` never raises: the envelope carries the step's error, so an exception from a task is an error of the cluster.
 """
@@ -38,7 +38,7 @@ _BATCH = 500
 Send = Callable[[bytes], None]
 
 _running: dict[str, Context[Any]] = {}  # by token: the steps that this process runs
-_programs = threading.Lock()
+_loading = threading.Lock()  # held while a program is loaded
 
 
 def versions() -> dict[str, str]:
@@ -60,7 +60,6 @@ def run(token: str, body: bytes, send: Send) -> bytes:
     except BaseException as error:  # noqa: BLE001 (the worker loaded the same step, so this node has other code)
         return _envelope(token, unfit=error_text(error))
     _running[token] = ctx
-    messages.begin()
     try:
         done = run_step(machine, step, ctx)
     finally:
@@ -98,11 +97,6 @@ class Messages:
         self._over = False
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
-        """Tell the worker that the step runs, and where."""
-        self._add("begun", (socket.gethostname(),))
-        self._flush()
-
     def progress(self, ctx: Context[Any], done: int, total: int | None) -> None:
         self._add("progress", (done, total))
 
@@ -115,7 +109,7 @@ class Messages:
         raise RuntimeError("ctx.transaction() is the worker's: a step on a cluster has none.")
 
     def close(self) -> tuple[list[tuple[str, tuple[Any, ...]]], int]:
-        """Return what was not sent, and how many batches were; what comes later is dropped: the step is over."""
+        """Return the messages that were not sent, and how many batches were sent; drop whatever is added later."""
         with self._lock:
             self._over = True
             if self._timer is not None:
@@ -151,6 +145,7 @@ class Messages:
 
 
 def _difference(theirs: dict[str, str]) -> str | None:
+    """Say which version of the worker this node lacks, if one does."""
     mine = versions()
     for name, version in theirs.items():
         if mine.get(name) != version:
@@ -174,7 +169,7 @@ def _find_code(request: dict[str, Any]) -> None:
 def _load_program(path: str, source: str) -> None:
     """Load the worker's main file from its source, as the process of a step loads it from its path."""
     digest = hashlib.sha256(source.encode()).hexdigest()
-    with _programs, tempfile.TemporaryDirectory(prefix="kairos-program-") as folder:
+    with _loading, tempfile.TemporaryDirectory(prefix="kairos-program-") as folder:
         present = sys.modules.get(MAIN)
         if present is not None and vars(present).get("__kairos_source__") == digest:
             return

@@ -11,4 +11,4 @@ select
   kairos.until((select min(s.next_tick_at) from kairos.schedules s
                 where s.paused_at is null and s.next_tick_at is not null and s.next_tick_at > kairos.now())) as tick,
   kairos.until((select min(r.opens_at) from kairos.key_rates r
-                where r.opens_at is not null and r.opens_at > kairos.now())) as pay
+                where r.opens_at is not null and r.opens_at > kairos.now())) as key_rate

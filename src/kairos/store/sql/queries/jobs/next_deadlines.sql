@@ -12,7 +12,7 @@ select
   kairos.until(l.first) as reap, least(l.first, kairos.now()) as leases_from,
   kairos.until((select min(s.next_tick_at) from kairos.schedules s
                 where s.paused_at is null and s.next_tick_at is not null)) as tick,
-  kairos.until((select min(r.opens_at) from kairos.key_rates r where r.opens_at is not null)) as pay,
+  kairos.until((select min(r.opens_at) from kairos.key_rates r where r.opens_at is not null)) as key_rate,
   case when exists (select from kairos.gen_durable g where g.status = 'runnable' and g.held) then (
     select greatest(count(*), 1) from kairos.workers w where w.seen_at > kairos.now() - interval '1 minute'
   ) end as held
