@@ -13,7 +13,7 @@ from tests.api.service_process import Served, Shared
 
 from kairos import Kairos
 from kairos.api.body_faults import MOST_FAULTS
-from kairos.api.request_body import MOST_NODES
+from kairos.api.request_body import MOST_VALUES
 from kairos.api.routes.sessions import BODY_LIMIT
 from kairos.api.schemas.jobs import BatchWanted, BulkWanted, JobWanted
 from kairos.errors import BadArguments
@@ -164,16 +164,16 @@ async def test_a_long_sign_in_is_refused_before_it_is_sent(served: Served, app: 
 
 @pytest.mark.parametrize("value", ["[]", "{}", "0"])
 def test_a_body_has_a_limit_of_values(open_service: Shared, value: str) -> None:
-    for values, is_refused in ((MOST_NODES - 3, False), (MOST_NODES, True)):
+    for values, is_refused in ((MOST_VALUES - 3, False), (MOST_VALUES, True)):
         body = f'{{"name":[{",".join([value] * (values // (1 if value == "0" else 2)))}]}}'
         error = open_service.http.post("/api/keys", content=body, headers=JSON).json()["error"]
         assert (error["code"] == "BAD_VALUE") is is_refused
-        assert (f"{MOST_NODES:,}" in error["message"]) is is_refused
+        assert (f"{MOST_VALUES:,}" in error["message"]) is is_refused
 
 
 def test_commas_and_brackets_in_text_are_no_values(open_service: Shared) -> None:
-    body = json.dumps({"name": '[{,\\"' * (MOST_NODES // 4), "scopes": ["read"]})
-    assert body.count(",") + body.count("[") + body.count("{") > MOST_NODES / 2
+    body = json.dumps({"name": '[{,\\"' * (MOST_VALUES // 4), "scopes": ["read"]})
+    assert body.count(",") + body.count("[") + body.count("{") > MOST_VALUES / 2
     error = open_service.http.post("/api/keys", content=body, headers=JSON).json()["error"]
     assert error["details"]["field"] == "name" and "255" in error["message"]
 

@@ -63,8 +63,8 @@ class AnonymousAudit:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            tries, self._counts = self._counts, {}
-            for counted_as, counted in tries.items():
+            counts, self._counts = self._counts, {}
+            for counted_as, counted in counts.items():
                 for each in counted.values():
                     await self._write(each.last, {"address": counted_as, "more": each.more})
 

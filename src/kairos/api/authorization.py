@@ -64,7 +64,7 @@ class Authorization:
         except (TooManyRequests, Unauthorized):
             raise  # not audited, or unknown callers could grow the log at will; the metrics count them
         except KairosError as error:
-            asked = self._asked(scope, error.http_status, {"code": error.code})
+            asked = self._audited_request(scope, error.http_status, {"code": error.code})
             if self._needs is None:
                 await self._anonymous_audit.refused(_client(scope), asked)
             else:
@@ -130,7 +130,7 @@ class Authorization:
 
     async def _write_audit_row(self, scope: Request) -> None:
         """Write the audit row of a change that is about to run; a sign-in calls it once its caller is known."""
-        scope["state"]["audit_row"] = await self._audit_writer.begin(self._asked(scope))
+        scope["state"]["audit_row"] = await self._audit_writer.begin(self._audited_request(scope))
 
     async def _run_audited(self, scope: Request, receive: Receive, send: Send) -> None:
         """Run the route, and write its status to the audit row before the response is sent."""
@@ -154,9 +154,11 @@ class Authorization:
         if (row := scope["state"].get("audit_row")) is not None:
             await self._audit_writer.end(AuditedResponse(row, status, details))
         else:
-            await self._anonymous_audit.refused(_client(scope), self._asked(scope, status, details))
+            await self._anonymous_audit.refused(_client(scope), self._audited_request(scope, status, details))
 
-    def _asked(self, scope: Request, status: int | None = None, details: Any = None) -> AuditedRequest:
+    def _audited_request(
+        self, scope: Request, status: int | None = None, details: Any = None
+    ) -> AuditedRequest:
         caller: Caller = scope["state"]["caller"]
         parameters = scope.get("path_params", {})
         target = "/".join(str(value) for value in parameters.values()) or None

@@ -30,29 +30,29 @@ class ConnectionLimits:
     most: int = 1000
     most_of_one: int = 250
     exempt: Collection[str] = ()
-    _of: Counter[str] = field(default_factory=Counter)
+    _per_network: Counter[str] = field(default_factory=Counter)
     _served: dict[Closable, str] = field(default_factory=dict)
-    # In the order in which they came or fell idle. An `OrderedDict` finds its first at once, a dict after many removals
-    # does not.
-    _unasked: OrderedDict[Closable, None] = field(default_factory=OrderedDict)
+    # In the order in which they came or became idle. After many removals an `OrderedDict` still finds its first item at
+    # once, a dict does not.
+    _without_request: OrderedDict[Closable, None] = field(default_factory=OrderedDict)
     _idle: OrderedDict[Closable, None] = field(default_factory=OrderedDict)
     _spare: OrderedDict[Closable, None] = field(default_factory=OrderedDict)
 
     def admit(self, connection: Closable, address: str) -> bool:
         """Count a new connection; return False if it may only ask for the health of the service."""
         network = _network(address)
-        if self._of[network] >= self.most_of_one and not self._is_exempt(address):
+        if self._per_network[network] >= self.most_of_one and not self._is_exempt(address):
             return self._keep_spare(connection)
         if len(self._served) >= self.most:
-            droppable = self._unasked or self._idle
+            droppable = self._without_request or self._idle
             if not droppable:
                 return self._keep_spare(connection)
             oldest = next(iter(droppable))
             self.remove(oldest)
             oldest.drop()
         self._served[connection] = network
-        self._of[network] += 1
-        self._unasked[connection] = None
+        self._per_network[network] += 1
+        self._without_request[connection] = None
         return True
 
     def remove(self, connection: Closable) -> None:
@@ -61,13 +61,13 @@ class ConnectionLimits:
         self._spare.pop(connection, None)
         network = self._served.pop(connection, None)
         if network is not None:
-            self._of[network] -= 1
-            if not self._of[network]:
-                del self._of[network]
+            self._per_network[network] -= 1
+            if not self._per_network[network]:
+                del self._per_network[network]
 
     def set_busy(self, connection: Closable) -> None:
         """Mark a connection as one that has sent a whole request, which is being answered."""
-        self._unasked.pop(connection, None)
+        self._without_request.pop(connection, None)
         self._idle.pop(connection, None)
 
     def set_idle(self, connection: Closable) -> None:
@@ -76,6 +76,7 @@ class ConnectionLimits:
             self._idle[connection] = None
 
     def _keep_spare(self, connection: Closable) -> bool:
+        """Keep a connection beyond the limits, for a health check; drop the oldest such one if there is no room."""
         if len(self._spare) >= RESERVE:
             oldest = next(iter(self._spare))
             del self._spare[oldest]

@@ -38,12 +38,14 @@ Before = Annotated[str | None, Query(max_length=100, description="The `nextCurso
 Limit = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 
 
-def page(found: Sequence[T], limit: int, place: Callable[[T], int | str]) -> tuple[Sequence[T], str | None]:
+def page(
+    found: Sequence[T], limit: int, cursor_of: Callable[[T], int | str]
+) -> tuple[Sequence[T], str | None]:
     """Return the first `limit` rows, and the cursor of the next page or None at the end.
 
-    `found` has a row more than `limit` if there is a next page; `place` returns the cursor after a row.
+    `found` has a row more than `limit` if there is a next page; `cursor_of` returns the cursor after a row.
     """
-    return found[:limit], str(place(found[limit - 1])) if len(found) > limit else None
+    return found[:limit], str(cursor_of(found[limit - 1])) if len(found) > limit else None
 
 
 # How many rows `pages_within` reads at a time.
@@ -53,7 +55,7 @@ _CHUNK = 20
 async def pages_within(
     read: Callable[[str | None, int], Awaitable[Sequence[T]]],
     show: Callable[[T], Any],
-    place: Callable[[T], str],
+    cursor_of: Callable[[T], str],
     *,
     after: str | None,
     limit: int,
@@ -68,7 +70,7 @@ async def pages_within(
         for each in found[:wanted]:
             shown.append(show(each))
             size += len(serializers.encode(shown[-1]))
-            after = place(each)
+            after = cursor_of(each)
             if size >= most:
                 return shown, after
         if len(found) <= wanted:
@@ -82,7 +84,7 @@ _SHAPE = re.compile(rb"before:([1-9][0-9]{0,18})")
 
 
 def write(before: int | None) -> str | None:
-    """Return the cursor of a list that continues before an id; None at the end."""
+    """Return the cursor that continues a list before an id; None at its end."""
     return None if before is None else urlsafe_b64encode(_MARK + str(before).encode()).decode().rstrip("=")
 
 

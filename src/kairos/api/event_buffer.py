@@ -22,8 +22,8 @@ _ENTRIES, FEED_BYTES, _JOB_BYTES = 2000, 1 << 20, 128 * 1024
 CHUNK = 32 * 1024
 _TERMINAL = frozenset(TERMINAL)
 _RUNNING = JobState.RUNNING
-# Characters that JSON allows in a string and that some clients take for the end of a line.
-_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+# Escapes for characters that JSON allows in a string and that some clients take for the end of a line.
+_LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 class Entry(NamedTuple):
@@ -99,10 +99,11 @@ class JobEventBuffer(EventBuffer):
         self.state = ""
         self.progress: str | None = None  # as it is stored
         self._touched: tuple[Any, Any] = (None, None)  # its last change, and the newest signal not taken
-        self.gone = False
+        self.gone = False  # the job was deleted
 
     @property
     def moves_soon(self) -> bool:
+        """Whether the job is likely to change its state soon, so that it is polled often."""
         return not self.ready or self.state in (JobState.PENDING, _RUNNING)
 
     def begin(self, row: Row) -> None:
@@ -181,7 +182,7 @@ def chunks(bodies: Iterable[bytes]) -> Iterator[bytes]:
 def event(name: str, document: Any, cursor: int | None = None) -> bytes:
     """Encode one event; its data is one line of JSON, so no value can start another event."""
     line = "" if cursor is None else f"id: {cursor}\n"
-    return f"{line}event: {name}\ndata: {serializers.encode(document).translate(_BREAKS)}\n\n".encode()
+    return f"{line}event: {name}\ndata: {serializers.encode(document).translate(_LINE_BREAKS)}\n\n".encode()
 
 
 def status(state: str) -> bytes:

@@ -31,14 +31,12 @@ if TYPE_CHECKING:
 
 log = Logger("kairos.api")
 
-TURN = 0.03
-_SLOW_TURN = 0.25  # for jobs that are scheduled or wait for a signal
-_PULSE = 0.5
-_ACTIVITY = 0.25
-_ALARMS = 1.0
-_LISTS, _LINES = 1.0, 500
-_LONGEST_PAUSE = 1.0
-_PAGE, _PAGE_BYTES = 500, 64 * 1024
+# Seconds between two polls: of the feed and of jobs, of jobs that are scheduled or wait for a signal, and of the rest.
+TURN, _SLOW_TURN = 0.03, 0.25
+_PULSE, _ACTIVITY, _ALARMS, _LISTS = 0.5, 0.25, 1.0, 1.0
+_LONGEST_PAUSE = 1.0  # seconds after polls that failed
+_LINES = 500  # log lines of one poll
+_PAGE, _PAGE_BYTES = 500, 64 * 1024  # rows and bytes of a page of changes
 _PAGES_A_TURN = 8
 _ALARMS_SHOWN = 200
 

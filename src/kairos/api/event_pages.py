@@ -24,19 +24,19 @@ class EventPages:
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self._kept: OrderedDict[Any, Sequence[Entry]] = OrderedDict()
 
-    async def read(self, place: tuple[int | None, int], upto: int, read: Read) -> Sequence[Entry]:
-        """Return the events after `place` (a job or None for all, and a cursor), up to the cursor `upto`."""
+    async def read(self, position: tuple[int | None, int], upto: int, read: Read) -> Sequence[Entry]:
+        """Return the events after a position (a job, or None for all, and a cursor) up to the cursor `upto`."""
         async with self._turns:
-            entries = self._kept.get(place)
+            entries = self._kept.get(position)
             if entries is None:
-                entries, is_full = await read(place[1])
+                entries, is_full = await read(position[1])
                 if is_full:
-                    self._keep(place, entries)
+                    self._keep(position, entries)
             else:
-                self._kept.move_to_end(place)
+                self._kept.move_to_end(position)
         return [entry for entry in entries if entry.cursor is not None and entry.cursor <= upto]
 
-    def _keep(self, place: Any, entries: Sequence[Entry]) -> None:
-        self._kept[place] = entries
+    def _keep(self, position: Any, entries: Sequence[Entry]) -> None:
+        self._kept[position] = entries
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)

@@ -49,8 +49,8 @@ def _answer(
     request: Request, status: int, document: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> Response:
     job = document.get("job")
-    place = {"Location": f"{request.scope.get('root_path', '')}/api/jobs/{job['id']}"} if job else {}
-    return answer(request, document, status, {**place, **(headers or {})})
+    location = {"Location": f"{request.scope.get('root_path', '')}/api/jobs/{job['id']}"} if job else {}
+    return answer(request, document, status, {**location, **(headers or {})})
 
 
 async def _fingerprint(request: Request) -> bytes:

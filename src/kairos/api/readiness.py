@@ -14,7 +14,7 @@ FRESH = 0.5
 
 
 class Readiness:
-    """Callers without a key may ask, so their requests share one check: each takes several statements."""
+    """Share one check among the requests: it takes several statements, and callers without a key may ask for it."""
 
     def __init__(self, service: Service) -> None:
         self._kairos = service.state.kairos

@@ -14,7 +14,7 @@ from kairos.api.settings import ServiceSettings
 from kairos.errors import BadValue, NotJson, TooSlow
 
 # How many values a body may have. Decoding them takes 0.3 seconds; a batch of a thousand jobs has some 50,000.
-MOST_NODES = 200_000
+MOST_VALUES = 200_000
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 
 
@@ -66,8 +66,8 @@ def _refuse_other_types(headers: Headers) -> None:
 
 def _refuse_many_values(body: bytes) -> None:
     """Refuse a body of very many values before it is decoded: each is preceded by a bracket or a comma."""
-    if _count_values(body) > MOST_NODES and _count_values(_STRING.sub(b"", body)) > MOST_NODES:
-        raise BadValue(f"The body has more than {MOST_NODES:,} values, which is the limit.", field="body")
+    if _count_values(body) > MOST_VALUES and _count_values(_STRING.sub(b"", body)) > MOST_VALUES:
+        raise BadValue(f"The body has more than {MOST_VALUES:,} values, which is the limit.", field="body")
 
 
 def _count_values(body: bytes) -> int:

@@ -20,27 +20,27 @@ def restore_redacted(given: Mapping[str, Any], stored: Any, redacted: Iterable[s
     return dict(found)
 
 
-def _restore(given: Any, stored: Any, field: str, place: str) -> Any:
+def _restore(given: Any, stored: Any, field: str, path: str) -> Any:
     if isinstance(given, list):
         # The items of a list whose length changed cannot be matched with the stored ones.
         others = stored if isinstance(stored, list) and len(stored) == len(given) else [None] * len(given)
         return [
-            _restore(each, other, field, f"{place}[{index}]")
+            _restore(each, other, field, f"{path}[{index}]")
             for index, (each, other) in enumerate(zip(given, others, strict=True))
         ]
     if not isinstance(given, dict):
         return given
-    there = stored if isinstance(stored, dict) else {}
+    stored_fields = stored if isinstance(stored, dict) else {}
     if field in given:
         if given[field] != REDACTED:
             return given
-        if field not in there:
+        if field not in stored_fields:
             raise BadRequest(
-                f"{place}.{field} is {REDACTED!r}, and nothing is stored there: give its value.",
-                field=f"{place}.{field}",
+                f"{path}.{field} is {REDACTED!r}, and nothing is stored there: give its value.",
+                field=f"{path}.{field}",
             )
-        return {**given, field: there[field]}
+        return {**given, field: stored_fields[field]}
     head, dot, rest = field.partition(".")
     if not dot or head not in given:
         return given
-    return {**given, head: _restore(given[head], there.get(head), rest, f"{place}.{head}")}
+    return {**given, head: _restore(given[head], stored_fields.get(head), rest, f"{path}.{head}")}

@@ -36,7 +36,7 @@ router = APIRouter(tags=["jobs"])
 @router.post("/api/jobs", status_code=202, response_model=schemas.JobAnswer)
 async def enqueue_job(request: Request, wanted: schemas.JobWanted, key: Key = None) -> Response:
     """Enqueue a job. An accepted job reaches exactly one named end."""
-    kairos, ask = kairos_of(request), _ask(request, wanted)
+    kairos, ask = kairos_of(request), _named_call(request, wanted)
     await check_queues(request, wanted.queue)
 
     def work() -> Operation[Mapping[str, Any]]:
@@ -51,11 +51,11 @@ async def enqueue_job(request: Request, wanted: schemas.JobWanted, key: Key = No
 async def enqueue_jobs(request: Request, wanted: schemas.BatchWanted, key: Key = None) -> Response:
     """Enqueue many jobs in one statement; if one is invalid, none is stored."""
     kairos = kairos_of(request)
-    asks = [_ask(request, each, index) for index, each in enumerate(wanted.jobs)]
+    named_calls = [_named_call(request, each, index) for index, each in enumerate(wanted.jobs)]
     await check_queues(request, *(each.queue for each in wanted.jobs))
 
     def work() -> Operation[Mapping[str, Any]]:
-        calls = yield from _calls(kairos, asks, batch=True)
+        calls = yield from _calls(kairos, named_calls, batch=True)
         jobs = yield from operations.enqueue_many(calls)
         return {"jobs": [{"job": document(kairos, job), "isNew": job.is_new} for job in jobs]}
 
@@ -113,7 +113,7 @@ async def edit_job(request: Request, id: int, changes: schemas.JobChanges) -> Re
     try:
         return _job(request, await kairos_of(request).run(with_actor))
     except BadRequest as error:
-        raise _placed(error) from error.__cause__
+        raise _with_body_field(error) from error.__cause__
 
 
 @router.delete(path_of(REQUESTS["delete"]), response_model=Answer)
@@ -215,7 +215,9 @@ def _origin(request: Request) -> dict[str, str | None]:
     return {**origin_of(request), "trace": telemetry.traceparent()}
 
 
-def _ask(request: Request, wanted: schemas.JobWanted, index: int | None = None) -> operations.NamedCall:
+def _named_call(
+    request: Request, wanted: schemas.JobWanted, index: int | None = None
+) -> operations.NamedCall:
     given = {
         name: value
         for name in wanted.model_fields_set - {"action", "input"}
@@ -229,19 +231,21 @@ def _ask(request: Request, wanted: schemas.JobWanted, index: int | None = None) 
                 f"{one} and {to_camel(other)} say the same thing twice: give one of them.", field=one
             )
             error.index = index
-            raise _placed(error, batch=index is not None)
+            raise _with_body_field(error, batch=index is not None)
     return operations.NamedCall(wanted.action, wanted.input, {**given, **_origin(request)})
 
 
-def _calls(kairos: Kairos, asks: list[operations.NamedCall], *, batch: bool = False) -> Operation[list[Call]]:
+def _calls(
+    kairos: Kairos, named_calls: list[operations.NamedCall], *, batch: bool = False
+) -> Operation[list[Call]]:
     try:
-        return (yield from operations.calls(kairos.registry, asks))
+        return (yield from operations.calls(kairos.registry, named_calls))
     except BadRequest as error:
-        raise _placed(error, batch=batch) from error.__cause__
+        raise _with_body_field(error, batch=batch) from error.__cause__
 
 
-def _placed(error: BadRequest, *, batch: bool = False) -> BadRequest:
-    """Return the same error, with the field as the request's body names it."""
+def _with_body_field(error: BadRequest, *, batch: bool = False) -> BadRequest:
+    """Return the same error, with its field named as in the request's body."""
     field = error.field or ""
     if isinstance(error, BadArguments):
         field = f"input.{field}".rstrip(".")

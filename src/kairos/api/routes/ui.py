@@ -37,14 +37,14 @@ _TYPES = {
     ".webmanifest": "application/manifest+json",
     ".woff2": "font/woff2",
 }
-_SHRINKS = frozenset({".css", ".html", ".js", ".json", ".map", ".svg", ".txt"})
-# Their names change with their content.
-_FOR_EVER = "public, max-age=31536000, immutable"
-_ASK_FIRST = "no-cache"
+_COMPRESSIBLE = frozenset({".css", ".html", ".js", ".json", ".map", ".svg", ".txt"})
+# For files whose names change with their content.
+_CACHE_FOR_EVER = "public, max-age=31536000, immutable"
+_REVALIDATE = "no-cache"
 _INLINE_SCRIPT = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.S | re.I)
 _JOB = re.compile(r"/jobs/(\d{1,19})/?")
 # The files are kept for at most this many mount points: a server may take the root path from a proxy's header.
-_BASES_KEPT = 8
+_MOST_MOUNTED = 8
 _NOT_PAGES = re.compile(r"/(api|metrics|healthz|readyz|openapi\.json)(/|$)")
 
 
@@ -53,10 +53,10 @@ class File:
     """One file of the export, with its headers."""
 
     content: bytes
-    kind: str
-    keep: str
-    policy: str | None  # the content security policy of a page, with its own inline scripts
-    shrinks: bool
+    media_type: str
+    cache_control: str
+    content_security: str | None  # of a page, which allows its own inline scripts
+    is_compressible: bool
 
     @cached_property
     def etag(self) -> str:
@@ -99,7 +99,7 @@ class Pages:
     def _files_at(self, root: str) -> dict[str, File]:
         """Return every file by its path, rewritten for a service that is mounted at `root`."""
         if root not in self._mounted:
-            if len(self._mounted) >= _BASES_KEPT:
+            if len(self._mounted) >= _MOST_MOUNTED:
                 self._mounted.clear()
             self._mounted[root] = {
                 path.removesuffix("index.html") if path.endswith("/index.html") else path: _file(
@@ -123,24 +123,24 @@ class Pages:
 
 def _file(path: str, content: bytes, root: str) -> File:
     suffix = PurePosixPath(path).suffix
-    if root and suffix in _SHRINKS:
-        content = _under(quote(root).encode(), content)
+    if root and suffix in _COMPRESSIBLE:
+        content = _mounted_at(quote(root).encode(), content)
     return File(
         content,
         _TYPES.get(suffix, "application/octet-stream"),
-        _FOR_EVER if path.startswith("/_next/static/") else _ASK_FIRST,
-        _with_scripts(content) if suffix == ".html" else None,
-        suffix in _SHRINKS and len(content) > 1000,
+        _CACHE_FOR_EVER if path.startswith("/_next/static/") else _REVALIDATE,
+        _content_security(content) if suffix == ".html" else None,
+        suffix in _COMPRESSIBLE and len(content) > 1000,
     )
 
 
-def _under(root: bytes, content: bytes) -> bytes:
-    """The content for a service that is mounted at `root`: assets are loaded from there, and a page names it."""
+def _mounted_at(root: bytes, content: bytes) -> bytes:
+    """Return a file for a service that is mounted at `root`: it loads assets from there, and a page names `root`."""
     content = content.replace(b"/_next/", root + b"/_next/")
     return content.replace(b"<head>", b'<head><meta name="kairos-base" content="%s">' % root, 1)
 
 
-def _with_scripts(page: bytes) -> str:
+def _content_security(page: bytes) -> str:
     """Return the content security policy of a page, which allows only its own inline scripts, by their hashes."""
     hashes = {
         base64.b64encode(sha256(script).digest()).decode()
@@ -151,11 +151,11 @@ def _with_scripts(page: bytes) -> str:
 
 
 def _send(file: File, status: int, headers: Headers) -> Response:
-    ours = {"ETag": file.etag, "Cache-Control": file.keep, "Vary": "Accept-Encoding"}
-    if file.policy is not None:
-        ours["Content-Security-Policy"] = file.policy
+    ours = {"ETag": file.etag, "Cache-Control": file.cache_control, "Vary": "Accept-Encoding"}
+    if file.content_security is not None:
+        ours["Content-Security-Policy"] = file.content_security
     if status == 200 and file.etag in headers.get("if-none-match", ""):
         return Response(status_code=304, headers=ours)
-    if file.shrinks and "gzip" in headers.get("accept-encoding", ""):
-        return Response(file.gzipped, status, {**ours, "Content-Encoding": "gzip"}, file.kind)
-    return Response(file.content, status, ours, file.kind)
+    if file.is_compressible and "gzip" in headers.get("accept-encoding", ""):
+        return Response(file.gzipped, status, {**ours, "Content-Encoding": "gzip"}, file.media_type)
+    return Response(file.content, status, ours, file.media_type)

@@ -42,7 +42,7 @@ def _is_written_out(value: Any) -> Any:
 
 
 def _fits_a_path(value: str) -> str:
-    """Refuse a slash, since the name is a part of a path."""
+    """Refuse a slash: the name becomes one segment of a URL's path."""
     if "/" in value:
         raise PydanticCustomError(
             "slash", "the name is part of a URL path, so it cannot contain a slash: choose another"
@@ -82,7 +82,7 @@ def examples(*bodies: dict[str, Any]) -> ConfigDict:
 
 @cache
 def _names(model: type[BaseModel]) -> frozenset[str]:
-    """The names of a body's fields in JSON."""
+    """Return the names of a body's fields in JSON."""
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
@@ -119,14 +119,14 @@ class ErrorEnvelope(Answer):
 
 
 def error_models() -> dict[str, Any]:
-    """The error envelope as JSON schema, with references that fit an OpenAPI document."""
+    """Return the error envelope as JSON schema, with references that fit an OpenAPI document."""
     schema = ErrorEnvelope.model_json_schema(ref_template="#/components/schemas/{model}")
     return {**schema.pop("$defs"), "ErrorEnvelope": schema}
 
 
 @cache
 def model_of(record_type: type) -> type[Output]:
-    """The schema of a record type's document."""
+    """Return the schema of a record type's document."""
     shape = shapes()[record_type]
     fields: dict[str, Any] = {
         each.attribute: (_json_type(each.type), Field(alias=each.name)) for each in shape.members
@@ -135,12 +135,12 @@ def model_of(record_type: type) -> type[Output]:
 
 
 def extended(name: str, record_type: type, doc: str | None = None, **members: Any) -> type[Output]:
-    """The schema of a record type's document with more members."""
+    """Return the schema of a record type's document with more members."""
     return create_model(name, __base__=model_of(record_type), __doc__=doc or record_type.__doc__, **members)
 
 
 def optional(model: type[Input], *, without: str = "") -> type[Input]:
-    """The same body with every field optional, for changes."""
+    """Return the schema of the same body with every field optional, for changes."""
     hints = get_type_hints(model, include_extras=True)
     fields: dict[str, Any] = {
         name: (hints[name] | None, None) for name in model.model_fields if name != without
@@ -169,7 +169,7 @@ def page(
 
 
 def _json_type(kind: Any) -> Any:
-    """The type in JSON of an attribute's type."""
+    """Return the JSON type of an attribute's type."""
     kind, nullable = split_optional(kind)
     if kind in shapes():
         kind = model_of(kind)

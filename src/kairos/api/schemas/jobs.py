@@ -108,7 +108,7 @@ class Details(Input):
 
 
 def body_of(asked: JobRequest) -> type[Input]:
-    """The body of a request that moves a job: the fields that it takes."""
+    """Return the schema of the body of a request that moves a job, with the fields that the request takes."""
     fields: dict[str, Any] = {
         name: (Details.model_fields[name].annotation, Details.model_fields[name]) for name in asked.fields
     }
@@ -146,7 +146,7 @@ BatchAnswer = one("BatchAnswer", jobs=list[Accepted])  # type: ignore[valid-type
 
 
 def _kinds() -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """The type of a filter's value in JSON, and of a list of them."""
+    """Return the JSON type of a filter's value for each kind, and of a list of such values."""
     kinds: dict[Any, Any] = {JobState: JobState, str: Name, int: JobId, datetime: Instant}
     return kinds, {JobState: list[JobState], str: list[Name]}
 
@@ -156,7 +156,7 @@ _MOST: dict[Any, int] = {JobState: len(JobState), str: MOST_ARGUMENTS}
 
 
 def _body_fields() -> dict[str, Any]:
-    """The members of `Filter`: one for each filter of jobs."""
+    """Return the members of `Filter`: one for each filter of jobs."""
     kinds, lists = _kinds()
     return {
         each.attribute: (
@@ -202,7 +202,7 @@ def _query_signature(*, states: bool) -> Signature:
 
 
 def _query_reader(*, states: bool = True) -> Callable[..., Filters]:
-    """Return a function that makes filters of query parameters."""
+    """Return a dependency for FastAPI that reads the filters from the query parameters."""
 
     def read_query(**given: Any) -> Filters:
         return Filters(**given)
