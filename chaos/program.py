@@ -18,7 +18,7 @@ from chaos.mutants import MUTANTS
 from kairos import Await, Backoff, Context, Done, Kairos, Next, step
 from kairos.api import ServiceSettings
 from kairos.cli.serve import served
-from kairos.cli.worker_process import Stop, leave, run
+from kairos.cli.worker_process import Stop, exit_if_stuck, run
 from kairos.operations.machines import register
 
 STEPS = 4
@@ -184,4 +184,4 @@ def _until_stopped(
             await serve(stop, stack, Journal(folder / "journal"))
         return stop.code
 
-    os._exit(leave(run(main())))
+    os._exit(exit_if_stuck(run(main())))

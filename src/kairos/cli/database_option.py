@@ -96,10 +96,10 @@ def with_database(command: Callable[Concatenate[DatabaseChoice, ...], None]) -> 
     def run(ctx: typer.Context, database_url: str | None, data: Path | None, **values: Any) -> None:
         command(ctx.obj.overridden_by(database_url, data), **values)
 
-    # The signature that typer reads: the command's own parameters without the first, and those of `_where`.
+    # The signature that typer reads: the command's own parameters but the first, and those of `_database_parameters`.
     parameters = [
         each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-        for function in (command, _where)
+        for function in (command, _database_parameters)
         for hints in [get_type_hints(function, include_extras=True)]
         for name, each in list(inspect.signature(function).parameters.items())[function is command :]
     ]
@@ -108,7 +108,7 @@ def with_database(command: Callable[Concatenate[DatabaseChoice, ...], None]) -> 
     return run
 
 
-def _where(ctx: typer.Context, database_url: DatabaseUrl = None, data: Data = None) -> None:
+def _database_parameters(ctx: typer.Context, database_url: DatabaseUrl = None, data: Data = None) -> None:
     """The parameters that `with_database` adds."""
 
 

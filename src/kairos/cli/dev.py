@@ -82,7 +82,7 @@ def dev(
             code = worker_process.run(Supervisor(child, 1).run())
         else:
             code = worker_process.run(worker_process.serve(loaded, options, beside=on_socket(listening)))
-    raise typer.Exit(worker_process.leave(code))
+    raise typer.Exit(worker_process.exit_if_stuck(code))
 
 
 def _examples() -> str:
@@ -140,7 +140,7 @@ def _print_banner(loaded: Loaded, url: str, dashboard: str, key: str | None) -> 
             ("key", key or "none needed here, until the first is made with `kairos keys add`"),
         ]
     )
-    where = _where(loaded.settings)
+    where = _database_option(loaded.settings)
     tries = [["jobs", "ls", *where]]
     if machines:
         tries.insert(0, ["enqueue", loaded.name, machines[0].name, *_sample(machines[0]), *where])
@@ -151,7 +151,7 @@ def _print_banner(loaded: Loaded, url: str, dashboard: str, key: str | None) -> 
     sys.stdout.flush()
 
 
-def _where(settings: Settings) -> list[str]:
+def _database_option(settings: Settings) -> list[str]:
     """Return the option that another command needs to use the same database, if any."""
     if settings.database_url is not None:
         return ["--database-url", shown_url(settings.database_url)]

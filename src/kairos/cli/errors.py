@@ -32,19 +32,19 @@ def report(error: Exception) -> int:
     """Print the error and return its exit code; re-raise unexpected errors, so that Python prints the traceback."""
     match error:
         case BadApp():
-            _say(error.message, error.trace)
+            _print(error.message, error.trace)
             return error.exit_code
         case IntentError():
-            _say(str(error))
+            _print(str(error))
             return error.exit_code
         case KairosError():
-            _say(error.message)
+            _print(error.message)
             return error.exit_code
         case OSError(filename=str() as name, strerror=str() as why):
-            _say(f"{why}: {name}")
+            _print(f"{why}: {name}")
             return CANNOT_READ
         case _UsageError():
-            _say(_usage(error))
+            _print(_usage(error))
             return USAGE
     raise error
 
@@ -63,5 +63,5 @@ def _usage(error: Exception) -> str:
     return complaint if ctx is None else f"{complaint} Try `{ctx.command_path} --help`."
 
 
-def _say(sentence: str, before: str = "") -> None:
+def _print(sentence: str, before: str = "") -> None:
     sys.stderr.write(escape_control(f"{before}kairos: {sentence}\n", lines=True))

@@ -33,7 +33,7 @@ def count(queue: Queue, state: str) -> str:
 @app.command("ls")
 @on_database
 def list_queues(kairos: SyncKairos, as_json: Json = False) -> None:
-    """List the queues that have live work or settings."""
+    """List the queues that have or had jobs, have settings or have a live worker."""
     found: list[Queue] = kairos.queues()
     output.listing(
         as_json,

@@ -53,7 +53,7 @@ def serve(
     loaded = without_app(database.settings()) if app is None else load_app(app, database)
     log_output.configure(log_format, log_level)
     listening = listen(settings.host, settings.port)
-    raise typer.Exit(worker_process.leave(worker_process.run(_serve(loaded, settings, listening))))
+    raise typer.Exit(worker_process.exit_if_stuck(worker_process.run(_serve(loaded, settings, listening))))
 
 
 def without_app(settings: Settings) -> Loaded:

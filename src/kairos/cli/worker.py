@@ -79,7 +79,9 @@ def worker(
         if queue not in used:
             log.warning(f"no action of the app has the queue {queue!r}.{did_you_mean(queue, used)}")
     if processes == 1:
-        code = worker_process.leave(worker_process.run(worker_process.serve(loaded, options, beside=beside)))
+        code = worker_process.exit_if_stuck(
+            worker_process.run(worker_process.serve(loaded, options, beside=beside))
+        )
     else:
         # Opened here too: an unreachable database is reported once, and an embedded Postgres runs as long as we do.
         with client(loaded.settings):

@@ -19,30 +19,30 @@ from kairos.cli.file_watcher import FileWatcher
 from kairos.cli.serve import on_socket, without_app
 
 
-def main(ask: dict[str, Any]) -> int:
-    """Load the app and run a worker; with `reload`, an app that cannot be loaded is loaded again after a change."""
-    alive: int = ask["alive"]
-    log_output.configure(log_output.Format(ask["log_format"]), log_output.Level(ask["log_level"]))
-    listening: int | None = ask["listening"]
+def main(given: dict[str, Any]) -> int:
+    """Load the app and run a worker. With `reload`, end when a file changes, even if the app could not be loaded."""
+    alive: int = given["alive"]
+    log_output.configure(log_output.Format(given["log_format"]), log_output.Level(given["log_level"]))
+    listening: int | None = given["listening"]
     for descriptor in filter(None, (alive, listening)):
-        # For this process alone. What it starts would hold the port: uvloop closes nothing that can be inherited.
+        # Child processes must not inherit the socket, or they would keep the port: uvloop closes no inheritable file.
         os.set_inheritable(descriptor, False)
     if listening is not None:
         log_output.log_successes()
     beside = None if listening is None else on_socket(socket.socket(fileno=listening))
     began = time.time()  # files that change during loading count as changed
     try:
-        loaded = load_app(ask["app"], DatabaseChoice())
-        watch = FileWatcher(began) if ask["reload"] else None
-        options = worker_process.WorkerOptions(**ask["options"])
+        loaded = load_app(given["app"], DatabaseChoice())
+        watch = FileWatcher(began) if given["reload"] else None
+        options = worker_process.WorkerOptions(**given["options"])
         work = worker_process.serve(loaded, options, supervised=alive, watch=watch, beside=beside)
-        return worker_process.leave(worker_process.run(work))
+        return worker_process.exit_if_stuck(worker_process.run(work))
     except BadApp as error:
         code = report(error)
-        if not ask["reload"]:
+        if not given["reload"]:
             return code
         # A missing file may be created later: the folders are watched as well.
-        files = {*error.files, Path(ask["app"].partition(":")[0])}
+        files = {*error.files, Path(given["app"].partition(":")[0])}
         watch = FileWatcher(began, [*files, *(file.parent for file in files)])
         kairos = without_app(DatabaseChoice().settings()).apps[0] if beside is not None else None
         assert not isinstance(kairos, SyncKairos)

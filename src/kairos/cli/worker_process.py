@@ -69,7 +69,7 @@ class Stop:
         signal.signal(signal.SIGINT, lambda *_: None)
         self._loop.add_reader(supervised, self._orphaned, supervised)
 
-    def ask(self, code: int = 0) -> None:
+    def request(self, code: int = 0) -> None:
         self.code = code
         self._asked.set()
 
@@ -77,7 +77,7 @@ class Stop:
         await self._asked.wait()
 
     @property
-    def asked(self) -> bool:
+    def requested(self) -> bool:
         return self._asked.is_set()
 
     def _signal(self, *_: object) -> None:
@@ -88,12 +88,12 @@ class Stop:
 
     def _stop_gracefully(self) -> None:
         log.info("stopping: running steps may finish, a second signal ends them at once")
-        self.ask()
+        self.request()
 
     def _orphaned(self, pipe: int) -> None:
         self._loop.remove_reader(pipe)
         log.error("the parent process is gone: stopping")
-        self.ask()
+        self.request()
 
 
 async def serve(
@@ -114,17 +114,17 @@ async def serve(
         if watch is not None:
             reloading = asyncio.create_task(_reload(watch, stop))
             stack.callback(reloading.cancel)
-        if not stop.asked:
+        if not stop.requested:
             async with kairos.worker(**asdict(options)) as worker:
                 await _first(stop.wait(), worker.left.wait())
-            if worker.left.is_set() and not stop.asked:
+            if worker.left.is_set() and not stop.requested:
                 if beside is not None:
                     log.warning(
                         "the worker was drained: the service goes on without it; start again for a new one"
                     )
                     await stop.wait()
                 elif supervised is not None:
-                    stop.ask(LEFT)
+                    stop.request(LEFT)
     return stop.code
 
 
@@ -150,8 +150,8 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return runner.run(main)
 
 
-def leave(code: int) -> int:
-    """Exit the process if the thread of an abandoned step, whose job was handed back, would keep it alive."""
+def exit_if_stuck(code: int) -> int:
+    """Return the code, but exit at once if the thread of an abandoned step still runs: its job was handed back."""
     deadline = time.monotonic() + 0.5
     while busy := [each for each in threading.enumerate() if each.name.startswith(_BUSY_THREAD)]:
         if time.monotonic() > deadline:
@@ -197,4 +197,4 @@ async def _first(*each: Coroutine[Any, Any, Any]) -> None:
 
 async def _reload(watch: FileWatcher, stop: Stop) -> None:
     log.info("reloading", changed=str(await watch.changed()))
-    stop.ask(RELOAD)
+    stop.request(RELOAD)

@@ -16,7 +16,7 @@ from chaos.journal import Journal
 
 from kairos import Await, Backoff, Context, Done, Kairos, Next, step
 from kairos.cli.log_output import Format, configure
-from kairos.cli.worker_process import Stop, leave, run
+from kairos.cli.worker_process import Stop, exit_if_stuck, run
 from kairos.store.async_store import AsyncStore
 from kairos.store.query import Query
 from kairos.worker import transaction
@@ -184,6 +184,6 @@ def main(database: str, folder: Path, settings: dict[str, Any]) -> None:
             await stop.wait()
         return stop.code
 
-    code = leave(run(work()))
+    code = exit_if_stuck(run(work()))
     sys.stdout.flush()
     os._exit(code)  # without the clean-up of the fork server's own process
