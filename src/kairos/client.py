@@ -76,7 +76,7 @@ class OperationMethods(Decorators[J], ABC):
 
     @sync_or_async
     def signals(self, job_id: int) -> Operation[list[SignalRow]]:
-        """Return every signal that was ever sent to one job."""
+        """Return the signals sent to one job, consumed or not."""
         return operations.signals(job_id)
 
     @sync_or_async
@@ -135,7 +135,7 @@ class OperationMethods(Decorators[J], ABC):
 
     @sync_or_async
     def queues(self) -> Operation[list[Queue]]:
-        """Return every queue that has live jobs or settings."""
+        """Return the queues that have or had jobs, have settings or have a live worker."""
         return operations.queues()
 
     @sync_or_async
@@ -244,7 +244,7 @@ class SyncOperations(OperationMethods[Job], RunsSync):
     def _send(self, outbox: Outbox) -> None: ...
 
 
-class _Own:
+class _UserConnection:
     """A user's own connection, and how to run a statement on it."""
 
     def __init__(self, registry: Registry, sql: Mapping[str, str], execute: Execute, hint: bool) -> None:
@@ -261,7 +261,7 @@ class _Own:
         raise_if_unmigrated(error)
 
 
-class AsyncOnConnection(_Own, AsyncOperations):
+class AsyncOnConnection(_UserConnection, AsyncOperations):
     """The operations on a user's own async connection, inside its transaction, whose commit notifies the workers."""
 
     async def _execute(self, query: Query) -> Sequence[Row]:
@@ -278,7 +278,7 @@ class AsyncOnConnection(_Own, AsyncOperations):
                 await self._execute(query)
 
 
-class SyncOnConnection(_Own, SyncOperations):
+class SyncOnConnection(_UserConnection, SyncOperations):
     """The operations on a user's own sync connection, inside its transaction, whose commit notifies the workers."""
 
     def _execute(self, query: Query) -> Sequence[Row]:

@@ -217,7 +217,7 @@ def _cast(name: str, value: Any) -> Any:
         case "command_allow":
             return tuple(
                 tuple(shlex.split(each)) if isinstance(each, str) else _texts(name, each)
-                for each in (_words(value) if isinstance(value, str) else value)
+                for each in (_split_list(value) if isinstance(value, str) else value)
             )
         case "holidays":
             return _calendars(value)
@@ -230,13 +230,13 @@ def _cast(name: str, value: Any) -> Any:
             return value
 
 
-def _words(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     """Split a comma-separated environment variable."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
-    found = _words(value) if isinstance(value, str) else value
+    found = _split_list(value) if isinstance(value, str) else value
     if not isinstance(found, Sequence) or not all(isinstance(each, str) for each in found):
         raise ConfigError(f"{name} is {value!r}; it must be a list of strings.")
     return tuple(found)

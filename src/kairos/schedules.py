@@ -28,7 +28,7 @@ class Schedules:
 
     @sync_or_async
     def add(self, /, name: str, when: str, call: Call, **options: Any) -> Operation[Schedule]:
-        """Make a schedule or edit it."""
+        """Create a schedule, or edit the one of that name."""
         return operations.save(name, when, call, ScheduleOptions.of(options), calendars=self._calendars)
 
     @sync_or_async

@@ -36,7 +36,7 @@ def main(channel: socket.socket, grace: float, argv: list[str]) -> None:
             argv, start_new_session=True, preexec_fn=lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         )
     except OSError as error:
-        _say(channel, {"error": f"{error.strerror}: {error.filename or argv[0]}"})
+        _report(channel, {"error": f"{error.strerror}: {error.filename or argv[0]}"})
         return
     _close_output()
     _wait(child, channel, ended, None)
@@ -44,7 +44,7 @@ def main(channel: socket.socket, grace: float, argv: list[str]) -> None:
         _kill(child.pid, signal.SIGTERM)
         _wait(child, None, ended, time.monotonic() + grace)
     _end_all(child)
-    _say(channel, {"exit": child.returncode})
+    _report(channel, {"exit": child.returncode})
 
 
 def _wait(
@@ -92,7 +92,7 @@ def _close_output() -> None:
         os.dup2(null, number)
 
 
-def _say(channel: socket.socket, report: dict[str, object]) -> None:
+def _report(channel: socket.socket, report: dict[str, object]) -> None:
     with suppress(OSError):  # the worker is gone
         channel.sendall(json.dumps(report).encode() + b"\n")
 

@@ -57,29 +57,29 @@ def needs_shell(line: str) -> str | None:
         return f"{_ASSIGNMENT.match(first)[0]} (a variable set for one command)"  # type: ignore[index]
     if first in _BUILT_IN:
         return f"{first} (a word of the shell)"
-    quote, place = "", 0
-    while place < len(line):
-        letter = line[place]
+    quote, index = "", 0
+    while index < len(line):
+        letter = line[index]
         if quote == "'":
             quote = "" if letter == "'" else quote
         elif letter == "\\":
-            place += 1
+            index += 1
         elif letter in "'\"":
             quote = "" if letter == quote else quote or letter
-        elif (found := _token(line, place, quote)) is not None:
+        elif (found := _token(line, index, quote)) is not None:
             return found
-        place += 1
+        index += 1
     return "a quote without its end" if quote else None
 
 
-def _token(line: str, place: int, quote: str) -> str | None:
-    letter = line[place]
+def _token(line: str, index: int, quote: str) -> str | None:
+    letter = line[index]
     if letter not in _ONE or (quote and letter not in "$`"):
         return None
-    if letter in _AT_WORD_START and place and not line[place - 1].isspace():
+    if letter in _AT_WORD_START and index and not line[index - 1].isspace():
         return None
     if letter == "$":
-        shown = _VARIABLE.match(line, place)
+        shown = _VARIABLE.match(line, index)
         return f"{shown[0] if shown else letter} ({_ONE[letter]})"
-    two = line[place : place + 2]
+    two = line[index : index + 2]
     return f"{two if two in _TWO else letter} ({_ONE[letter]})".replace("\n", "a line's end")

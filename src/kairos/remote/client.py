@@ -28,7 +28,7 @@ from kairos.shapes.queue import Queue
 from kairos.shapes.signal import SignalRow
 from kairos.shapes.worker import WorkerRow
 
-_ALSO = {"start": "inserted_from", "end": "inserted_to"}
+_ALIASES = {"start": "inserted_from", "end": "inserted_to"}
 
 
 class KairosClient(RemoteOperations):
@@ -72,15 +72,15 @@ class KairosClient(RemoteOperations):
     # Making jobs
 
     def options(self, **options: Any) -> RemoteOptions:
-        """Scheduling options for what is enqueued next: `kairos.options(ttl="1h").enqueue("send", user_id=7)`."""
+        """Return the client with scheduling options: `kairos.options(ttl="1h").enqueue("send", user_id=7)`."""
         return RemoteOptions(self, options)
 
     def call(self, action: str, /, **arguments: Any) -> RemoteCall:
-        """A call as a value, for `enqueue_many`."""
+        """Return a call as a value, for `enqueue_many`."""
         return RemoteCall(action, arguments)
 
     def enqueue(self, action: str | RemoteCall, /, **arguments: Any) -> Any:
-        """Accept one job; the service checks its arguments now."""
+        """Enqueue one job; the service checks its arguments now."""
         call = action if isinstance(action, RemoteCall) else RemoteCall(action, arguments)
         return self._run(self._job("POST", "/api/jobs", call.body(), once=True))
 
@@ -90,7 +90,7 @@ class KairosClient(RemoteOperations):
 
     def retry(self, job_id: int) -> Any:
         """Make a new job from one that ended."""
-        return self._ask("retry", job_id, once=True)
+        return self._request("retry", job_id, once=True)
 
     # Reading
 
@@ -103,7 +103,7 @@ class KairosClient(RemoteOperations):
 
         `start` and `end` are other names of `inserted_from` and `inserted_to`; `limit` is the size of a page.
         """
-        renamed = in_query({_ALSO.get(name, name): to_json_value(each) for name, each in filters.items()})
+        renamed = in_query({_ALIASES.get(name, name): to_json_value(each) for name, each in filters.items()})
         return self._iterate(self._pages("/api/jobs", "jobs", {**renamed, "limit": limit}, self._bound))
 
     def history(self, job_id: int) -> Any:
@@ -136,11 +136,11 @@ class KairosClient(RemoteOperations):
 
     def cancel(self, job_id: int, *, reason: str | None = None) -> Any:
         """Cancel a job before it runs, or ask a running one to stop."""
-        return self._ask("cancel", job_id, reason=reason)
+        return self._request("cancel", job_id, reason=reason)
 
     def run_now(self, job_id: int) -> Any:
-        """Bring a scheduled job's time forward to now."""
-        return self._ask("run_now", job_id)
+        """Make a scheduled job due now."""
+        return self._request("run_now", job_id)
 
     def snooze(
         self,
@@ -151,21 +151,21 @@ class KairosClient(RemoteOperations):
         until: datetime | None = None,
     ) -> Any:
         """Postpone a job that waits for a worker, by a delay from now or until an instant."""
-        return self._ask("snooze", job_id, reason=reason, delay=delay, until=until)
+        return self._request("snooze", job_id, reason=reason, delay=delay, until=until)
 
     def edit(self, job_id: int, /, **changes: Any) -> Any:
         """Change `priority`, `queue`, `tags`, `run_at`, `ttl` or `expires_at` of a job that waits for a worker."""
-        asked = REQUESTS["edit"]
+        request = REQUESTS["edit"]
         body = {to_camel(name): to_json_value(each) for name, each in changes.items()}
-        return self._run(self._job(asked.method, asked.path.format(id=job_id), body))
+        return self._run(self._job(request.method, request.path.format(id=job_id), body))
 
     def delete(self, job_id: int) -> Any:
         """Delete a job that ended, with its history, signals and logs."""
-        asked = REQUESTS["delete"]
-        return self._run(self._send_only(asked.method, asked.path.format(id=job_id)))
+        request = REQUESTS["delete"]
+        return self._run(self._send_only(request.method, request.path.format(id=job_id)))
 
     def signal(self, job_id: int, name: str, payload: Any = None, *, dedup_key: str | None = None) -> Any:
-        """Send a signal to a job; it answers "woke", "delivered" or "duplicate"."""
+        """Send a signal to a job; return "woke", "delivered" or "duplicate"."""
         return self._run(
             self._signal(job_id, to_json_object({"name": name, "payload": payload, "dedup_key": dedup_key}))
         )
@@ -173,7 +173,7 @@ class KairosClient(RemoteOperations):
     # Queues, workers, schedules, alarms, stats
 
     def queues(self) -> Any:
-        """Every queue that has live work or settings."""
+        """Return the queues that have or had jobs, have settings or have a live worker."""
         return self._run(self._list("/api/queues", "queues", Queue))
 
     def pause(self, queue: str) -> Any:
@@ -206,14 +206,14 @@ class KairosClient(RemoteOperations):
         """Return the statistics, as the document of `GET /api/stats`."""
         return self._run(self._read_one("GET", "/api/stats", "stats", dict, {"window": window}))
 
-    def _ask(self, name: str, job_id: int, *, once: bool = False, **details: Any) -> Any:
+    def _request(self, name: str, job_id: int, *, once: bool = False, **details: Any) -> Any:
         """Make a request whose response is a job."""
-        asked = REQUESTS[name]
+        request = REQUESTS[name]
         body = to_json_object(details) or None
-        return self._run(self._job(asked.method, asked.path.format(id=job_id), body, once=once))
+        return self._run(self._job(request.method, request.path.format(id=job_id), body, once=once))
 
     def _apply(self, request: str, job: Job, **details: Any) -> Any:
-        return self._ask(request, job.id, **details)
+        return self._request(request, job.id, **details)
 
     def _run(self, exchange: Exchange[Any]) -> Any:
         return self._open_runner().run(exchange)
@@ -228,16 +228,16 @@ class KairosClient(RemoteOperations):
 
 
 class RemoteOptions:
-    """A client with scheduling options, which are so kept apart from the arguments of actions."""
+    """A client with scheduling options for what it enqueues, which never mix with the arguments of actions."""
 
     def __init__(self, client: KairosClient, options: Mapping[str, Any]) -> None:
         self._client = client
         self._options = options
 
     def call(self, action: str, /, **arguments: Any) -> RemoteCall:
-        """Describe a call, for `enqueue_many`."""
+        """Return a call as a value, for `enqueue_many`."""
         return RemoteCall(action, arguments, self._options)
 
     def enqueue(self, action: str, /, **arguments: Any) -> Any:
-        """Accept one job."""
+        """Enqueue one job."""
         return self._client.enqueue(self.call(action, **arguments))

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 _FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 _LONGEST_RETRY_AFTER = 60.0  # the longest Retry-After that is obeyed
-_NOT_NOW, _BUSY = 503, 429
+_UNAVAILABLE, _BUSY = 503, 429
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class ConnectionLost:
 class OpenStream:
     """Open a stream of lines; only an error response has a document."""
 
-    ask: HttpRequest
+    request: HttpRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _send(effect: HttpRequest | OpenStream, request: HttpRequest, tries: int) ->
             if not request.repeatable or attempt >= tries:
                 raise Unreachable(_lost(request, answer)) from answer.error
             yield Pause(backoff(attempt))
-        elif answer.status == _BUSY or (answer.status == _NOT_NOW and request.repeatable):
+        elif answer.status == _BUSY or (answer.status == _UNAVAILABLE and request.repeatable):
             if attempt >= tries:
                 raise (yield from failure(answer.status, answer.headers, answer.document, request.body))
             yield Pause(max(_retry_after(answer.headers), backoff(attempt)))

@@ -30,20 +30,20 @@ class RemoteOperations(ABC):
     def _job(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, once: bool = False
     ) -> Exchange[Job]:
-        document = yield from send(self._asked(method, path, body, once=once), self._tries)
+        document = yield from send(self._http_request(method, path, body, once=once), self._tries)
         return self._bound(document["job"])
 
     def _batch(self, bodies: list[dict[str, Any]]) -> Exchange[list[Job]]:
         if not bodies:
             return []
         document = yield from send(
-            self._asked("POST", "/api/jobs/batch", {"jobs": bodies}, once=True), self._tries
+            self._http_request("POST", "/api/jobs/batch", {"jobs": bodies}, once=True), self._tries
         )
         return [self._bound(each["job"], is_new=each["isNew"]) for each in document["jobs"]]
 
     def _signal(self, job_id: int, body: Mapping[str, Any]) -> Exchange[str]:
         path = f"/api/jobs/{job_id}/signals"
-        document = yield from send(self._asked("POST", path, body, once=True), self._tries)
+        document = yield from send(self._http_request("POST", path, body, once=True), self._tries)
         return str(document["signal"]["answer"])
 
     def _wait(self, job_id: int, timeout: Duration | None) -> Exchange[Job]:
@@ -69,12 +69,12 @@ class RemoteOperations(ABC):
     def _read_one(
         self, method: str, path: str, member: str, cls: type[Any], params: Mapping[str, Any] | None = None
     ) -> Exchange[Any]:
-        document = yield from send(self._asked(method, path, params=params), self._tries)
+        document = yield from send(self._http_request(method, path, params=params), self._tries)
         return document[member] if cls is dict else parse(cls, document[member])
 
     def _send_only(self, method: str, path: str) -> Exchange[None]:
         """Send a request and ignore the document of its response."""
-        yield from send(self._asked(method, path), self._tries)
+        yield from send(self._http_request(method, path), self._tries)
 
     def _list(self, path: str, member: str, cls: type[Any]) -> Exchange[list[Any]]:
         """Read a whole list, page by page."""
@@ -103,7 +103,7 @@ class RemoteOperations(ABC):
                 raise search_too_long(filters, found, document["searchedTo"], f"cursor={cursor!r}")
             asked = {**params, "cursor": cursor}
 
-    def _asked(
+    def _http_request(
         self,
         method: str,
         path: str,

@@ -43,36 +43,36 @@ class SyncRunner:
         return drive_sync(exchange, self._send)
 
     def iterate(self, exchange: Exchange[Any]) -> Iterator[Any]:
-        came: Any = None
+        answer: Any = None
         with ExitStack() as opened:
             lines: Iterator[str] = iter(())
-            while not isinstance(effect := advance(exchange, came), Returned):
+            while not isinstance(effect := advance(exchange, answer), Returned):
                 match effect:
                     case Item(value):
                         yield value
                     case Pause(seconds):
                         time.sleep(seconds)
-                    case OpenStream(ask):
+                    case OpenStream(request):
                         opened.close()
                         try:
-                            response = opened.enter_context(self._client.stream(**_stream(ask)))
+                            response = opened.enter_context(self._client.stream(**_stream(request)))
                             if response.status_code >= 400:
                                 response.read()
                             lines = response.iter_lines()
-                            came = _answer(response, streams=response.status_code < 400)
+                            answer = _answer(response, streams=response.status_code < 400)
                         except BROKEN as error:
-                            came = ConnectionLost(error)
+                            answer = ConnectionLost(error)
                     case ReadLine():
                         try:
-                            came = next(lines, None)
+                            answer = next(lines, None)
                         except BROKEN as error:
-                            came = ConnectionLost(error)
+                            answer = ConnectionLost(error)
                     case _:
-                        came = self._send(effect)
+                        answer = self._send(effect)
 
-    def _send(self, ask: Any) -> HttpResponse | ConnectionLost:
+    def _send(self, request: Any) -> HttpResponse | ConnectionLost:
         try:
-            return _answer(self._client.request(**_request(ask, self._timeout)))
+            return _answer(self._client.request(**_request(request, self._timeout)))
         except BROKEN as error:
             return ConnectionLost(error)
 
@@ -91,41 +91,41 @@ class AsyncRunner:
         return await drive(exchange, self._send)
 
     async def iterate(self, exchange: Exchange[Any]) -> AsyncIterator[Any]:
-        came: Any = None
+        answer: Any = None
         async with AsyncExitStack() as opened:
             lines: AsyncIterator[str] | None = None
-            while not isinstance(effect := advance(exchange, came), Returned):
+            while not isinstance(effect := advance(exchange, answer), Returned):
                 match effect:
                     case Item(value):
                         yield value
                     case Pause(seconds):
                         await asyncio.sleep(seconds)
-                    case OpenStream(ask):
+                    case OpenStream(request):
                         await opened.aclose()
-                        streaming = self._client.stream(**_stream(ask))
+                        streaming = self._client.stream(**_stream(request))
                         try:
                             with _closed_at_once():
                                 response = await opened.enter_async_context(streaming)
                             if response.status_code >= 400:
                                 await response.aread()
                             lines = response.aiter_lines()
-                            came = _answer(response, streams=response.status_code < 400)
+                            answer = _answer(response, streams=response.status_code < 400)
                         except BROKEN as error:
-                            came = ConnectionLost(error)
+                            answer = ConnectionLost(error)
                     case ReadLine():
                         assert lines is not None
                         try:
-                            came = await anext(lines, None)
+                            answer = await anext(lines, None)
                         except BROKEN as error:
-                            came = ConnectionLost(error)
+                            answer = ConnectionLost(error)
                     case _:
-                        came = await self._send(effect)
+                        answer = await self._send(effect)
 
-    async def _send(self, ask: Any) -> HttpResponse | ConnectionLost:
-        request = _request(ask, self._timeout)
+    async def _send(self, request: Any) -> HttpResponse | ConnectionLost:
+        arguments = _request(request, self._timeout)
         try:
             with _closed_at_once():
-                response = await self._client.request(**request)
+                response = await self._client.request(**arguments)
         except BROKEN as error:
             return ConnectionLost(error)
         return _answer(response)
@@ -142,22 +142,22 @@ def _closed_at_once() -> Iterator[None]:
         raise httpx2.ConnectError("the server closed the connection at once") from error
 
 
-def _request(ask: HttpRequest, timeout: float) -> dict[str, Any]:
-    asked: dict[str, Any] = {
-        "method": ask.method,
-        "url": ask.path,
-        "params": {name: value for name, value in ask.params.items() if value is not None},
-        "headers": dict(ask.headers),
-        "timeout": timeout + ask.wait,
+def _request(request: HttpRequest, timeout: float) -> dict[str, Any]:
+    arguments: dict[str, Any] = {
+        "method": request.method,
+        "url": request.path,
+        "params": {name: value for name, value in request.params.items() if value is not None},
+        "headers": dict(request.headers),
+        "timeout": timeout + request.wait,
     }
-    if ask.body is not None:
-        asked["content"] = json_codec.dumps(ask.body, "body")
-        asked["headers"]["Content-Type"] = "application/json"
-    return asked
+    if request.body is not None:
+        arguments["content"] = json_codec.dumps(request.body, "body")
+        arguments["headers"]["Content-Type"] = "application/json"
+    return arguments
 
 
-def _stream(ask: HttpRequest) -> dict[str, Any]:
-    return _request(ask, _STREAM_SILENCE)
+def _stream(request: HttpRequest) -> dict[str, Any]:
+    return _request(request, _STREAM_SILENCE)
 
 
 def _answer(response: httpx2.Response, *, streams: bool = False) -> HttpResponse:

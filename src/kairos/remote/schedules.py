@@ -24,12 +24,12 @@ class RemoteSchedules:
         self._client = client
 
     def add(self, name: str, when: str, call: RemoteCall, **options: Any) -> Any:
-        """Make a schedule: `kairos.schedules.add("nightly", "every day at 3am", kairos.call("report"))`."""
+        """Create a schedule: `kairos.schedules.add("nightly", "every day at 3am", kairos.call("report"))`."""
         body = {"name": name, "when": when, **call.body(), **to_json_object(options)}
         return self._client._run(self._schedule("POST", "", body))
 
     def get(self, name: str) -> Any:
-        """One schedule, with its next ticks."""
+        """Return one schedule, with its next five ticks."""
         return self._client._run(self._schedule("GET", _path(name)))
 
     def list(self) -> Any:
@@ -37,7 +37,7 @@ class RemoteSchedules:
         return self._client._iterate(self._client._pages("/api/schedules", "schedules", {}, _read))
 
     def ticks(self, name: str) -> Any:
-        """Iterate over a schedule's ticks and what became of them, newest first."""
+        """Iterate over the decided ticks of a schedule, newest first."""
         path = f"/api/schedules{_path(name)}/ticks"
         return self._client._iterate(
             self._client._pages(path, "ticks", {}, partial(parse, Tick, schedule=name))
@@ -57,7 +57,7 @@ class RemoteSchedules:
         return self._client._run(self._made(f"{_path(name)}/trigger"))
 
     def backfill(self, name: str, start: datetime, end: datetime) -> Any:
-        """Fire the ticks in (start, end] that never fired; return the ids of the jobs."""
+        """Fire the ticks in (start, end] that were never decided; return the ids of the jobs."""
         body = {"start": start.isoformat(), "end": end.isoformat()}
         return self._client._run(self._backfilled(f"{_path(name)}/backfill", body))
 
