@@ -1,4 +1,4 @@
-"""The command line: which measurements, how large, and where the figures go."""
+"""The command line of the benchmark: choose the measurements, their size, and where the figures go."""
 
 from __future__ import annotations
 

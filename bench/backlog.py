@@ -1,4 +1,4 @@
-"""The same measurements with a backlog of jobs that are not due, ended, or wait behind a key, as ratios."""
+"""Measure drains, enqueues and pick-ups beside a backlog of jobs that are not due, ended, or wait behind a key."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERYTHING = "all"
 
 def backlog(databases: Databases, size: Size) -> Figures:
     for kind in BACKLOGS:
-        databases.get(kind)  # all the seeding first, so that none of it is paid for in a drain
+        databases.get(kind)  # all backlogs are made first, so that no drain bears their cost
     figures = {
         f"drain, {processes} worker{'s' * (processes > 1)}, jobs/s": {
             kind: _drains(databases, size, kind, processes)

@@ -1,4 +1,4 @@
-"""What statements read as the table grows: buffers of the pick, the commit, lists and statistics at each size.
+"""Measure what statements read as the table grows: buffers of the pick, the commit, lists and statistics at each size.
 
 Buffers are counted by Postgres itself (`explain (analyze, buffers)`), so the figures do not depend on the machine.
 """
@@ -26,7 +26,7 @@ _DUE = """
 insert into kairos.gen_durable (fsm, step, state, queue)
 select 'noop', 'run', '{"n": 0}', $1 from generate_series(1, $2)
 """
-# Everything that a person or a program asks for most: the newest jobs, jobs by state and by action, statistics.
+# What people and programs read most often: the newest jobs, jobs by state and by action, statistics.
 _READS: dict[str, Callable[[], Generator[Any, Any, Any]]] = {
     "list: the newest 50": lambda: list_jobs(),
     "list: an action": lambda: list_jobs(action="noop"),
@@ -36,7 +36,7 @@ _READS: dict[str, Callable[[], Generator[Any, Any, Any]]] = {
 
 
 def rows(databases: Databases, sizes: tuple[int, ...]) -> Figures:
-    """Buffers by statement, for each number of ended jobs in the table."""
+    """Return the buffers of each statement, for each number of ended jobs in the table."""
     database = databases.get()
     database.clear()
     figures: Figures = {}
@@ -49,7 +49,7 @@ def rows(databases: Databases, sizes: tuple[int, ...]) -> Figures:
 
 
 def fill(database: Database, size: int) -> None:
-    """Bring the table to so many ended jobs with their history, and a hundredth as many that are due in 30 days."""
+    """Fill the table up to `size` ended jobs with their history, and a hundredth as many that are due in 30 days."""
     there = database.value("select count(*) from kairos.gen_durable where status = 'done'")
     last = database.add(count=size - there, done=True)
     database.run(f"{HISTORY} and id > %s", (last,))
@@ -58,7 +58,7 @@ def fill(database: Database, size: int) -> None:
 
 
 def measure(url: str) -> dict[str, int]:
-    """Buffers of each statement, the pick and the commit for a hundred jobs; nothing is left changed."""
+    """Return the buffers of each statement, with the pick and the commit of a hundred jobs; roll back all changes."""
     return asyncio.run(_measure(url))
 
 
@@ -68,7 +68,7 @@ async def _measure(url: str) -> dict[str, int]:
         store = app.store
 
         async def count(name: str, query: Query) -> Any:
-            """Add the buffers of a statement, run for its plan, then return what it answers, run once more."""
+            """Run a statement for its plan and count its buffers; then run it again and return its rows."""
             probe = connection.transaction()
             await probe.start()
             explained = f"explain (analyze, buffers, format json) {store.sql[query.name]}"

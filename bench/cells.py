@@ -4,8 +4,8 @@
     python -m bench.cells --rate 1000 --capacity 100    the same, a hundred times smaller, in about a second
 
 It answers what the design on paper claims (docs/operate/scale.md): the load spreads, one cell that is away delays only
-its own jobs, keys stay in order, a new cell moves only its share of the keys. How fast Postgres is goes in:
-`--capacity` is what one cell carries, by measurement.
+its own jobs, keys stay in order, a new cell moves only its share of the keys. The speed of Postgres is given:
+`--capacity` is how many jobs a second one cell carries, by measurement.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Cell:
     used: float = 0.0
 
 
-def place(key: int, cells: int) -> int:
+def cell_of(key: int, cells: int) -> int:
     """Return the cell of a key by rendezvous hashing: a new cell takes its share of the keys, and no others move."""
     text = str(key).encode()
     return max(
@@ -73,7 +73,7 @@ def simulate(plan: Plan) -> dict[str, Any]:
         heapq.heappush(events, (at, next(numbers), kind, arrived, key, cell))
 
     def commit(now: float, index: int) -> None:
-        """Let the cell take the next job, unless it is away: then it takes it when it is back."""
+        """Let the cell commit its next job, at once or when it is back."""
         cell = cells[index]
         if cell.busy or not cell.queue:
             return
@@ -105,7 +105,7 @@ def simulate(plan: Plan) -> dict[str, Any]:
             key = int(plan.keys * chance.random() ** (1 / (1 - plan.skew)))
             index = homes.get(key, -1)
             if index < 0:
-                index = homes[key] = place(key, plan.cells)
+                index = homes[key] = cell_of(key, plan.cells)
             accepted += 1
             cells[index].queue.append((now, key))
             cells[index].longest = max(cells[index].longest, len(cells[index].queue))
@@ -129,7 +129,7 @@ def simulate(plan: Plan) -> dict[str, Any]:
 
 def moved(keys: int, cells: int) -> float:
     """Return the share of the keys that another cell has once there is one more."""
-    return sum(place(key, cells) != place(key, cells + 1) for key in range(keys)) / keys
+    return sum(cell_of(key, cells) != cell_of(key, cells + 1) for key in range(keys)) / keys
 
 
 def _report(

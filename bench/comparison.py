@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "operate" / "benchmark.md"
 IMAGES = ROOT / "docs" / "images"
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 
-# The column's title, where its figure stands, how it is written.
+# The title of a column, how to find its figure, and how to format it.
 _Column = tuple[str, Callable[[Figures, str], Any], Callable[[Any], str]]
 
 
@@ -38,7 +38,7 @@ def _whole(value: float) -> str:
 
 
 def _ratios(figures: Figures, name: str) -> str | None:
-    """Kairos ÷ it: drained by one worker and by two, enqueued in bulk."""
+    """Return how many times as fast Kairos is: drained by one worker and by two, enqueued in bulk."""
     label = "ratio" if name == "floor" else f"ratio to {name}"
     found = [read(figures, label) for read in (_drain("1", "rate"), _drain("2", "rate"), _enqueue("bulk"))]
     return " · ".join("" if ratio is None else f"{ratio:.2f}" for ratio in found) if any(found) else None
@@ -58,7 +58,7 @@ COLUMNS: tuple[_Column, ...] = (
 
 
 def systems(figures: Figures) -> list[str]:
-    """Kairos first, then who drains fastest, and the floor last."""
+    """Return the names of the systems: Kairos, then the peers by how fast they drain, and the floor last."""
     found = {
         name for name in ("kairos", *KNOWN) if any(read(figures, name) is not None for _, read, _ in COLUMNS)
     }
@@ -131,7 +131,7 @@ def markdown(figures: Figures) -> str:
 
 
 def plot(heading: str, bars: list[tuple[str, float, str]]) -> str:
-    """Horizontal bars, as an SVG that needs nothing else."""
+    """Return horizontal bars as an SVG."""
     longest, height = max((value for _, value, _ in bars), default=1), 24
     rows = [
         f'<text x="206" y="{y + 15}" text-anchor="end">{escape(label)}</text>'

@@ -64,13 +64,13 @@ BACKLOGS: dict[str, list[dict[str, Any]]] = {
     ],
 }
 BACKLOGS["all"] = [row for rows in list(BACKLOGS.values()) for row in rows]
-# Nobody holds this one: its jobs are run one by one, in turn with the work that is measured.
+# The jobs of this key are run one by one, in turn with the work that is measured: no job of it is executing.
 BACKLOGS["moving key"] = [{"count": 100_000, "key": LINE, "due": "-1 hour"}]
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the server wrote so far: bytes of WAL, and transactions that changed anything."""
+    """What the server has written: bytes of WAL, and transactions that changed something."""
 
     wal_bytes: int
     commits: int
@@ -80,7 +80,7 @@ class Written:
 
 
 def written(connection: psycopg.Connection) -> Written:
-    """Read it at once and exactly, which statistics of the server are not; looking writes nothing itself."""
+    """Read the position in the WAL and the next transaction id, which are exact; the server's statistics come late."""
     found = connection.execute(
         "select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint,"
         " pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
@@ -90,7 +90,7 @@ def written(connection: psycopg.Connection) -> Written:
 
 
 class Databases:
-    """A server of our own, gone at the end."""
+    """A temporary server, with one database for each kind of backlog."""
 
     def __init__(self, scale: float = 1.0) -> None:
         self._scale = scale
@@ -117,7 +117,7 @@ class Databases:
         return int((self._server.data / "postgres" / "postmaster.pid").read_text().split()[0])
 
     def get(self, backlog: str = "none") -> Database:
-        """The database with that backlog, seeded when first asked for."""
+        """Return the database with this backlog, which is made on first use."""
         if backlog not in self._made:
             name = "bench_" + backlog.replace(" ", "_")
             with psycopg.connect(self._server.url(), autocommit=True) as connection:
@@ -131,7 +131,7 @@ class Databases:
         return self._made[backlog]
 
     def empty(self, peer: str) -> str:
-        """The URL of a new database without a schema, for a peer."""
+        """Create a database without a schema for a peer; return its URL."""
         name = f"peer_{peer}"
         with psycopg.connect(self._server.url(), autocommit=True) as connection:
             connection.execute(f"drop database if exists {name} with (force)")
@@ -140,7 +140,7 @@ class Databases:
 
 
 class Database:
-    """One database and a connection to look at it."""
+    """One database, and a connection to it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -159,7 +159,7 @@ class Database:
         return self.run(sql, params)[0][0]
 
     def add(self, **rows: Any) -> int:
-        """Add jobs; answers the last id before them."""
+        """Add jobs; return the highest id before them."""
         last = self.last()
         with self._without_guard():
             self.run(JOBS, {**DEFAULTS, **rows})
@@ -173,13 +173,13 @@ class Database:
         return last
 
     def settle(self) -> None:
-        """Leave no work behind that would be paid for in the next measurement."""
+        """Vacuum and write a checkpoint, so that the next measurement does not bear their cost."""
         self.run("vacuum (analyze) kairos.gen_durable")
         self.run("vacuum (analyze) kairos.history")
         self.run("checkpoint")
 
     def clear(self) -> None:
-        """Remove every job; only for the database without a backlog."""
+        """Remove every job; for the database without a backlog."""
         with self._without_guard():
             self.run("truncate kairos.gen_durable, kairos.history, kairos.signals")
         self.run(floor.CLEAR)
@@ -191,7 +191,7 @@ class Database:
 
     @contextmanager
     def _without_guard(self) -> Iterator[None]:
-        """The guard refuses jobs that begin as finished or are deleted unfinished; a seed needs both."""
+        """Disable the guard, which refuses the jobs of a backlog: inserted as ended, or deleted before their end."""
         self.run("set session_replication_role = replica")
         yield
         self.run("reset session_replication_role")
@@ -207,7 +207,7 @@ class Database:
         )
 
     def resume(self) -> Any:
-        """Open the queue again and tell the workers; answers the moment."""
+        """Resume the queue and notify the workers; return when, by the database's clock."""
         self.run("delete from kairos.queues where name = %s", (QUEUE,))
         self.hint()
         return self.value("select clock_timestamp()")

@@ -1,4 +1,4 @@
-"""The database's own limit: the same statements sent by pgbench, prepared, without Python."""
+"""Measure the limit of the database: pgbench sends the same statements, prepared, without Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kairos.worker.commit import settle_query
 from kairos.worker.settle import Settlement
 
 BATCH = floor.BATCH
-IDS = object()  # stands for the ids that the claim before it answered
+IDS = object()  # a parameter: the ids that the claim before returned
 
 
 def pgbench() -> Path | None:
@@ -35,7 +35,7 @@ def pgbench() -> Path | None:
 
 
 def drain(databases: Databases, jobs: int, clients: int, script: str) -> float:
-    """Jobs a second of claim and finish, a batch of each in turn; there are as many of Kairos as of the floor."""
+    """Return how many jobs a second `script` claims and finishes; Kairos and the floor have as many jobs each."""
     database = databases.get()
     database.add(count=jobs)
     database.run(floor.FILL, (QUEUE, jobs))
@@ -62,18 +62,18 @@ def enqueue(databases: Databases, batch: int, clients: int, transactions: int) -
 
 
 def bare() -> str:
-    """The floor's claim and finish."""
+    """Return the script of the floor: its claim and its finish."""
     claim = _bind(floor.CLAIM, (QUEUE, BATCH))
     finish = _bind(floor.FINISH, (IDS,))
     return f"with claimed as ({claim}) select array_agg(id)::text as ids from claimed \\gset\n{finish};\n"
 
 
 def own() -> str:
-    """Kairos's pick and settle of no-op jobs."""
+    """Return the script of Kairos: the pick and the settle of no-op jobs."""
     pick = _bind(
         statements("kairos")["pick_jobs"], (QUEUE, BATCH, "pgbench", timedelta(seconds=30), False, None, None)
     )
-    # The rows of the answer are made all the same; one value of them is kept, for the settle.
+    # Postgres computes all rows of the pick; the script keeps only their ids, for the settle.
     claims, _, answer = pick.rpartition(") select ")
     picked = (
         f"{claims}), picked as materialized (select {answer}) select array_agg(id)::text as ids from picked"
@@ -104,7 +104,7 @@ def _insert(batch: int) -> str:
 
 
 def _bind(sql: str, values: Sequence[Any]) -> str:
-    """The statement with its parameters written in; on one line, without comments, as pgbench wants it."""
+    """Return the statement with its parameters as literals, on one line and without comments, as pgbench requires."""
     text = " ".join(re.sub(r"--.*", "", line).strip() for line in sql.splitlines())
     bound = re.sub(r"\$(\d+)", lambda found: _literal(values[int(found[1]) - 1]), text)
     # pgbench takes :name for a variable of its own, also in ::name and inside of quotes.

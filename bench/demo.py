@@ -32,7 +32,7 @@ from bench.run_size import percentile
 
 _MACHINES = "bench/worker_actions.py:app"
 _LIMIT = 5.0  # seconds that a caller waits in all
-_PROBES = 10  # a second, of the whole and of each service alone
+_PROBES = 10  # a second: of the services together, and of each alone
 _COUNTS = "select status::text, count(*) from kairos.gen_durable group by status"
 
 
@@ -72,7 +72,7 @@ async def answers(client: httpx2.AsyncClient, port: int) -> bool:
 
 @dataclass
 class Tally:
-    """What became of the requests of one kind."""
+    """The results of the requests of one kind."""
 
     waits: list[float] = field(default_factory=list)  # milliseconds of those that were answered
     failed: int = 0
@@ -103,7 +103,7 @@ class Tally:
 
 
 class Callers:
-    """Requests at a steady rate to services of which one may be away."""
+    """Send requests to the services in turns; one of them may be away."""
 
     def __init__(self, ports: list[int]) -> None:
         self._ports = ports
@@ -111,10 +111,12 @@ class Callers:
         self.accepted = 0
 
     async def post(self, turn: int, tally: Tally) -> None:
-        headers = {"Idempotency-Key": f"demo-{turn}"}  # so that asking again makes no second job
+        headers = {"Idempotency-Key": f"demo-{turn}"}  # a repeated request makes no second job
         body = {"action": "noop", "input": {"n": turn}}
         accepted = await self._ask(turn, tally, "POST", "/api/jobs", json=body, headers=headers)
-        self.accepted += accepted  # not in one line with the await: others count meanwhile
+        self.accepted += (
+            accepted  # not in one statement with the await: other tasks change the count meanwhile
+        )
 
     async def probe(self, turn: int, tally: Tally) -> None:
         await self._ask(turn, tally, "GET", "/readyz")
@@ -145,7 +147,7 @@ class Callers:
 
 
 async def steadily(rate: float, ends_at: float, ask: Any) -> None:
-    """Ask at a steady rate, whether or not the answers are there: waiting for them would hide a stall."""
+    """Send requests at a steady rate without waiting for their answers, which would hide a stall."""
     began, turn = time.monotonic(), 0
     async with asyncio.TaskGroup() as asked:
         while (due := began + turn / rate) < ends_at:
@@ -155,7 +157,7 @@ async def steadily(rate: float, ends_at: float, ask: Any) -> None:
 
 
 async def restarts(services: list[Program], workers: list[Program], seconds: float) -> None:
-    """What happens to the demo, in the second to fourth quarter."""
+    """Kill a worker, then restart the workers and the services, in the second to the fourth quarter of the run."""
     steps: list[Coroutine[Any, Any, None]] = [
         workers[0].restart(by=signal.SIGKILL),
         one_after_the_other(workers),

@@ -1,4 +1,4 @@
-"""Drains: running workers execute a batch of jobs, timed by the database's clock up to the last commit."""
+"""Measure drains: running workers execute a batch of jobs, timed by the database's clock up to the last commit."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ WARM_UP = 500
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """One drain: jobs a second, CPU µs a job of the workers and of Postgres, jobs a second of the moving line, and
-    bytes of WAL and transactions that wrote a job.
+    """The figures of one drain.
+
+    `rate` is in jobs a second, `line` too, but of the key whose jobs run one by one meanwhile. The others are for each
+    job: CPU in µs of the workers and of Postgres, bytes of WAL, transactions that wrote.
     """
 
     rate: float
@@ -38,14 +40,14 @@ def floor_workers(url: str, processes: int) -> list[Child]:
 
 
 def started(children: list[Child]) -> list[Child]:
-    """All of them begin at once, and all are up before anything is timed."""
+    """Return the processes once all of them are ready."""
     return [child.ready() for child in children]
 
 
 def drain_kairos(
     databases: Databases, backlog: str, jobs: int, processes: int, *, action: str = "noop", step: str = "run"
 ) -> Drained:
-    """Jobs put behind a paused queue; timed from the resume."""
+    """Add jobs to a paused queue, and time them from its resume."""
     database = databases.get(backlog)
     workers = kairos_workers(database.url, processes)
     try:
@@ -100,7 +102,7 @@ def wait_for_floor(database: Database, timeout: float = 120) -> None:
 
 
 def steps(databases: Databases, backlog: str, machines: int) -> float:
-    """Steps a second of machines of ten steps, by one worker."""
+    """Return how many steps a second one worker executes of machines of ten steps."""
     return STEPS * drain_kairos(databases, backlog, machines, 1, action="ten", step="go").rate
 
 
@@ -141,7 +143,7 @@ def _end(database: Database, backlog: str, workers: list[Child]) -> None:
 
 
 def wait_for(database: Database, last: int, timeout: float = 120) -> None:
-    """Wait until all jobs after `last` ended; looks at the newest alone until that one has."""
+    """Wait until all jobs after `last` have ended; poll the newest one alone until it has."""
     newest = database.value("select max(id) from kairos.gen_durable")
     tail = "select completed_at is not null from kairos.gen_durable where id = %s"
     live = "select exists (select from kairos.gen_durable where id > %s and completed_at is null)"

@@ -1,4 +1,4 @@
-"""Rates of enqueues and latencies of pick-ups, with any backlog; a process of its own enqueues."""
+"""Measure the rate of enqueues and the latency of pick-ups beside a backlog; a process of its own enqueues."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KAIROS, FLOOR = "bench.client", "bench.floor"  # the modules that send
 
 
 def enqueue(databases: Databases, module: str, kind: str, seconds: float, backlog: str = "none") -> float:
-    """Jobs a second, one by one or a thousand a statement, by a process of its own; no worker runs."""
+    """Return how many jobs a second are enqueued, one by one or a thousand a statement, while no worker runs."""
     database = databases.get(backlog)
     last = database.last()
     database.settle()
@@ -23,7 +23,7 @@ def enqueue(databases: Databases, module: str, kind: str, seconds: float, backlo
 
 
 def latency(databases: Databases, module: str, count: int, rate: float, backlog: str = "none") -> list[float]:
-    """Pick-up latencies in milliseconds, sent at a steady rate to one worker."""
+    """Return the pick-up latencies in milliseconds of jobs that are sent to one worker at a steady rate."""
     database = databases.get(backlog)
     last = database.last()
     (worker,) = kairos_workers(database.url, 1, 20) if module == KAIROS else floor_workers(database.url, 1)

@@ -1,8 +1,8 @@
-"""The floor: the least a Python program must do for a queue with history. `python -m bench.floor work|enqueue|send …`.
+"""The floor: the least that a Python program must do for a queue with history. `python -m bench.floor work|enqueue|…`.
 
-Two lean tables of its own, a claim and a finish of a hundred jobs by turns, one history row a job; no leases, retries,
-timeouts, keys or fences. It is a floor of work, not of waiting: it claims, finishes and claims again, each commit on
-the disk before the next begins, so whoever overlaps the three may come out ahead of it.
+It has two small tables, claims and finishes a hundred jobs in turns, and writes one history row a job; it has no
+leases, retries, timeouts, keys or fences. It is the least work, not the shortest time: each commit is on the disk
+before the next statement is sent, so a program that overlaps them may be faster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import uvloop
 from bench.worker_actions import QUEUE
 
 BATCH = 100
-# As Kairos has them on its connections: neither side is slowed by planning a statement anew.
+# As on the connections of Kairos, so that neither side plans a statement at each execution.
 PLANS = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 
 SCHEMA = """
@@ -77,7 +77,7 @@ select $1, $2, i::jsonb from unnest($3::text[]) as i returning id
 
 
 async def work() -> None:
-    """Claim and finish until the input ends. `go` on the input opens the gate."""
+    """Claim and finish jobs from the line `go` of the input until its end."""
     url = os.environ["KAIROS_DATABASE_URL"]
     connection = await asyncpg.connect(url, server_settings=PLANS)
     listener = await asyncpg.connect(url)
@@ -104,7 +104,7 @@ async def work() -> None:
 
 
 async def enqueue(kind: str, seconds: float) -> None:
-    """One by one, or a thousand a statement, as often as fits; no hint sent."""
+    """Enqueue one by one, or a thousand a statement, for so many seconds, without notifications."""
     connection = await _connect()
     count, began = 0, time.monotonic()
     while time.monotonic() - began < seconds:

@@ -34,7 +34,7 @@ where attrelid = %s::regclass and attnum > 0 and not attisdropped and attgenerat
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What to install, the table of the jobs, which of its rows are not done, and where ended jobs are counted."""
+    """A peer: what to install, the table of its jobs, which of its rows have not ended, how to count ended jobs."""
 
     title: str
     packages: tuple[str, ...]
@@ -43,8 +43,8 @@ class Known:
     node: bool = False
     ended: str | None = None  # counts the ended jobs that the peer keeps; None: it keeps none
     share: float = 1.0  # of the jobs of a drain: a slow peer shows its rate with fewer
-    # Its jobs are more than rows of one table: they are there before its workers begin, instead of appearing at once
-    # before workers that are warm.
+    # Its jobs are rows of several tables: they are inserted before its workers start, instead of at once while workers
+    # that are warmed up wait.
     waits: bool = False
     python: tuple[int, int] = (3, 11)  # the oldest Python that it runs on
     redis: bool = False
@@ -145,12 +145,12 @@ class Peer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """The environment is kept, and the database goes with its server."""
+        """Do nothing: the environment is kept, and the database ends with its server."""
         if self._redis is not None:
             self._redis.stop()
 
     def tried(self, measure: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """Measure, or say why not: the others are measured all the same."""
+        """Measure; if that fails print why and return None, so that the other peers are still measured."""
         try:
             return measure(*args, **kwargs)
         except Exception:  # noqa: BLE001 (whatever is wrong with a peer)
@@ -163,7 +163,7 @@ class Peer:
         return answer["jobs"] / answer["seconds"]
 
     def drain(self, jobs: int, processes: int) -> Drained:
-        """Workers run and are warm; all jobs appear in one commit, timed from there until none is left."""
+        """Warm up the workers, insert all jobs in one commit, and time from there until none is left."""
         jobs = max(1000, int(jobs * self._known.share) // 1000 * 1000)
         self._child("fill", str(jobs)).finish()
         if self._redis is not None:
@@ -194,7 +194,7 @@ class Peer:
         return drained
 
     def _drain_filled(self, jobs: int, processes: int) -> Drained:
-        """All jobs are there; timed from the word to the workers until none is left."""
+        """Time the jobs that exist already, from the start of the workers until none is left."""
         with psycopg.connect(self._url, autocommit=True) as connection:
             connection.execute("checkpoint")
             workers = started([self._child("work") for _ in range(processes)])
@@ -206,7 +206,7 @@ class Peer:
         return drained
 
     def _drain_redis(self, redis: Redis, jobs: int, processes: int) -> Drained:
-        """The same on Redis, whose CPU stands for Postgres's; it keeps nothing to check."""
+        """Time the jobs that exist in Redis already, with its CPU in place of that of Postgres; check no ended jobs."""
         workers = started([self._child("work") for _ in range(processes)])
         pids = [worker.pid for worker in workers]
         before, began = Cpu.of(pids, redis.pid), time.monotonic()
@@ -248,7 +248,7 @@ class Peer:
         return Cpu.of([worker.pid for worker in workers], self._databases.postmaster)
 
     def _check(self, connection: psycopg.Connection, jobs: int, before: int) -> None:
-        """Every job ran, as far as the peer keeps what ran."""
+        """Raise unless the peer recorded every job as ended, if it keeps such records."""
         deadline = time.monotonic() + 10
         while self._known.ended is not None and self._ended(connection) - before < jobs:
             if time.monotonic() > deadline:
@@ -277,7 +277,7 @@ class Peer:
 
 
 def _environment(name: str, known: Known) -> tuple[Path | str, tuple[str, ...]]:
-    """The program that runs the peer, and its first arguments; installed if it is not there yet."""
+    """Return the program that runs the peer, and its first arguments; install it on first use."""
     mark = sha256(" ".join(known.packages).encode()).hexdigest()[:12]
     home = CACHE / f"{name}-{mark}"
     done = home / "installed"
@@ -300,7 +300,7 @@ def _environment(name: str, known: Known) -> tuple[Path | str, tuple[str, ...]]:
 
 
 def _python(least: tuple[int, int]) -> str | Path:
-    """A Python that is new enough: this one, one on the PATH, or one installed beside this one."""
+    """Return a Python that is new enough: this one, one on the PATH, or one installed beside this one."""
     if sys.version_info >= least:
         return sys.executable
     minors = range(least[1], least[1] + 5)

@@ -1,4 +1,4 @@
-"""Child processes, and what /proc says that they and Postgres cost."""
+"""Child processes, and the CPU time and memory of these and of Postgres as /proc reports them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Child:
-    """A process that says `ready`, does its work, and answers with one line of JSON once told to end."""
+    """A process that prints `ready`, works, and at the end of its input prints one line of JSON."""
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class Child:
             self._fail()
         return self
 
-    def said(self) -> dict[str, Any]:
-        """The next line of JSON that it prints."""
+    def read_json(self) -> dict[str, Any]:
+        """Return the next line that it prints, which is JSON."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("{"):
@@ -67,7 +67,7 @@ class Child:
         self._process.stdin.flush()
 
     def finish(self) -> dict[str, Any]:
-        """End it, or wait for its end, and return its figures."""
+        """Close its input, wait for its end and return its figures."""
         out, err = self._process.communicate(timeout=120)
         if self._process.returncode != 0:
             self._fail(err)
@@ -75,7 +75,7 @@ class Child:
         return json.loads(lines[-1]) if lines else {}
 
     def end(self, patience: float = 10) -> None:
-        """Close its input and wait for its own end only: a process that it started may keep its output open."""
+        """Close its input and wait for its end, not for that of its output, which its child processes may keep open."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -107,13 +107,13 @@ class Cpu:
 
 
 def _with_children(pid: int) -> float:
-    """Its own time, that of the children it has buried, and that of the living ones."""
+    """Return the CPU seconds of a process, of its ended children and of its living ones."""
     used = sum(_ticks(pid)) / TICK
     return used + sum(sum(_ticks(child)[:2]) / TICK for child in children(pid))
 
 
 def _ticks(pid: int) -> list[int]:
-    """utime, stime, cutime and cstime."""
+    """Return utime, stime, cutime and cstime of a process, in clock ticks."""
     try:
         return [
             int(field) for field in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
@@ -130,7 +130,7 @@ def children(pid: int) -> list[int]:
 
 
 def rss(pid: int) -> float:
-    """Resident memory in MB."""
+    """Return the resident memory of a process in MB."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS"):
             return int(line.split()[1]) / 1024
@@ -138,7 +138,7 @@ def rss(pid: int) -> float:
 
 
 def flush_ms(times: int = 40) -> float:
-    """What one commit waits for at this moment: 8 kB written and flushed to the disk the databases are on."""
+    """Return how many milliseconds a commit waits now: write and flush 8 kB on the disk of the databases."""
     took = []
     with tempfile.TemporaryFile(prefix="kairos-bench-") as file:
         for _ in range(times):

@@ -10,19 +10,19 @@ _part = ""
 
 
 def part(name: str) -> None:
-    """Begin a part of the run, or its preparation."""
+    """Show that a part of the run, or its preparation, begins."""
     global _part
     _part = name
-    _say(name, keep=True)
+    _show(name, keep=True)
 
 
 def measuring(name: str, turn: int, turns: int) -> None:
-    """Say what is being measured now."""
+    """Show what is measured now."""
     if sys.stderr.isatty():
-        _say(f"{_part}: {name}, round {turn} of {turns}", keep=False)
+        _show(f"{_part}: {name}, round {turn} of {turns}", keep=False)
 
 
-def _say(text: str, *, keep: bool) -> None:
+def _show(text: str, *, keep: bool) -> None:
     minutes, seconds = divmod(int(time.monotonic() - _began), 60)
     line = f"bench {minutes}:{seconds:02d}  {text} …"
     if sys.stderr.isatty():

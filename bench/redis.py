@@ -16,7 +16,7 @@ _PACKAGES = (
 
 
 class Redis:
-    """Listens on a socket in a temporary folder; it keeps everything in memory and flushes nothing to the disk."""
+    """A server that listens on a socket in a temporary folder and keeps everything in memory."""
 
     def __init__(self, cache: Path) -> None:
         program, libraries = _program(cache)
@@ -36,7 +36,7 @@ class Redis:
             time.sleep(0.05)
 
     def number(self, *command: str) -> int:
-        """The answer to a command that answers a number."""
+        """Run a command and return the number that it answers."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(10)
             connection.connect(str(self._socket))
@@ -50,7 +50,7 @@ class Redis:
 
 
 def _program(cache: Path) -> tuple[str | Path, dict[str, str]]:
-    """The program, and the environment that it needs."""
+    """Return the program, downloaded on first use, and the environment that it needs."""
     if installed := shutil.which("redis-server"):
         return installed, {}
     home = cache / "redis"

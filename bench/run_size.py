@@ -14,6 +14,8 @@ Figures = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Size:
+    """How many jobs, rounds and seconds each part of a run has."""
+
     jobs: int = 40_000
     rounds: int = 3
     seconds: float = 1.5  # of one enqueue measurement
@@ -22,7 +24,7 @@ class Size:
     machines: int = 3_000
     sleeping: int = 1_000
     quiet: float = 15.0  # seconds of an idle worker
-    lines: int = 1_000  # that a step says while others listen
+    lines: int = 1_000  # that a step logs while clients follow its job
     requests: float = 10.0  # seconds of requests over HTTP
     schedules: int = 10_000
     scale: float = 1.0  # of the backlogs
@@ -53,7 +55,7 @@ QUICK = Size(
 
 
 def in_turns(rounds: int, **measured: Callable[[], Any]) -> dict[str, list[Any]]:
-    """A, B, A, B: what the machine does meanwhile hits both alike. What answers None once is left out from then on."""
+    """Measure in turns (A, B, A, B), so that a slow minute affects all; leave out what has returned None once."""
     found: dict[str, list[Any]] = {name: [] for name in measured}
     for turn in range(rounds):
         for name in list(found):
@@ -66,7 +68,7 @@ def in_turns(rounds: int, **measured: Callable[[], Any]) -> dict[str, list[Any]]
     return found
 
 
-# Beside ten peers: what two quiet cores get through in about ten minutes.
+# With ten peers: about ten minutes on two quiet cores.
 BESIDE_PEERS = Size(
     jobs=20_000,
     seconds=1.0,
@@ -78,11 +80,11 @@ BESIDE_PEERS = Size(
 
 
 def summary(turns: dict[str, list[float]]) -> Figures:
-    """The medians, and Kairos ÷ each of the others."""
+    """Return the medians, and the ratios of Kairos to each of the others."""
     figures: Figures = {name: median(found) for name, found in turns.items()}
     for name, others in turns.items():
         if name != "kairos" and all(others):
-            # Of the ratios within the rounds, not the ratio of medians: a slow minute then hits both sides.
+            # The median of the ratios of each round, not the ratio of the medians: a slow minute affects both sides.
             ratios = [one / other for one, other in zip(turns["kairos"], others, strict=True)]
             label = "ratio" if name == "floor" else f"ratio to {name}"
             figures |= {label: median(ratios), f"{label}, spread": [min(ratios), max(ratios)]}

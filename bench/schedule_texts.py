@@ -1,4 +1,4 @@
-"""How long it takes to read a phrase, to find its next ticks, and to fire many schedules that are due at once."""
+"""Measure how long it takes to parse a phrase, to find its next ticks, and to fire many schedules at one instant."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ values (%s, %s, %s, %s, 'noop', 1, 'run', '{"n": 1}', %s, now(), %s, now(), now(
 
 
 def reading(rounds: int) -> dict[str, float]:
-    """CPU µs a phrase, the median of rounds after a first that fills the caches; the same for its next ten ticks."""
+    """Return the CPU µs of parsing a phrase and of its next ten ticks: the medians of rounds with filled caches."""
     now = datetime(2026, 3, 27, 12, tzinfo=UTC)  # a clock change lies ahead
     read, ticks = [], []
     for _ in range(rounds + 1):
@@ -61,7 +61,7 @@ def reading(rounds: int) -> dict[str, float]:
 
 
 def firing(databases: Databases, schedules: int) -> dict[str, Any]:
-    """Different schedules, in many zones, all due at one instant, fired and run by one worker."""
+    """Measure one worker that fires different schedules in many zones, all due at one instant, and runs their jobs."""
     database = databases.get()
     (worker,) = kairos_workers(database.url, 1)
     due = (datetime.now(UTC) + timedelta(seconds=6 + schedules / 1500)).replace(microsecond=0)
@@ -94,9 +94,9 @@ def firing(databases: Databases, schedules: int) -> dict[str, Any]:
 
 
 def _sentences(due: datetime, count: int) -> list[str]:
-    """Sentences that differ in days and zone, all with a tick at `due`."""
+    """Return sentences that differ in days and zone, all with a tick at `due`."""
     chance = random.Random(7)
-    # Those whose offset is a matter of whole minutes at any time.
+    # Zones whose offset is always a whole number of minutes.
     zones = sorted(
         zone for zone in available_timezones() if zone.startswith(("Europe/", "America/", "Asia/"))
     )

@@ -1,4 +1,4 @@
-"""Rates and latencies of the HTTP service: one process, with callers on persistent connections."""
+"""Measure rates and latencies of the HTTP service: one process, with callers on persistent connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.run_size import Figures, percentile
 _CALLERS = 16
 _BATCH = 100
 _NOOP = {"action": "noop", "input": {"n": 1}}
-# What people filter by; each must be answered from an index or by a walk of bounded length.
+# Filters by what they find; each list comes from an index or from a bounded scan.
 FILTERS = {
     "nothing": "",
     "a state of few": "state=failed",
@@ -34,7 +34,7 @@ FILTERS = {
 
 
 def requests(databases: Databases, seconds: float, rate: int) -> Figures:
-    """Milliseconds of `POST /api/jobs` at a steady rate."""
+    """Return the milliseconds of `POST /api/jobs` at a steady rate."""
     with _served(databases, "none") as port:
         asyncio.run(
             _steadily(port, 2.0, rate)
@@ -44,13 +44,13 @@ def requests(databases: Databases, seconds: float, rate: int) -> Figures:
 
 
 def batches(databases: Databases, seconds: float) -> float:
-    """Jobs a second in batches of a hundred."""
+    """Return how many jobs a second are accepted in batches of a hundred."""
     with _served(databases, "none") as port:
         return asyncio.run(_batches(port, seconds))
 
 
 def lists(databases: Databases, times: int) -> Figures:
-    """Milliseconds of `GET /api/jobs`, the 95th of a hundred, by filter, with all the backlogs in the table."""
+    """Return the 95th percentile in milliseconds of `GET /api/jobs` by filter, with all backlogs in the table."""
     with _served(databases, "all") as port:
         return asyncio.run(_lists(port, times))
 
@@ -60,7 +60,7 @@ def _served(databases: Databases, kind: str) -> Iterator[int]:
     database = databases.get(kind)
     service = Child(database.url, "-m", "bench.streams")
     try:
-        port: int = service.said()["port"]
+        port: int = service.read_json()["port"]
         service.ready()
         yield port
     finally:
@@ -109,7 +109,7 @@ async def _lists(port: int, times: int) -> Figures:
 
 
 class Caller:
-    """One connection that asks and waits for the answer; anything but success is an error."""
+    """One connection that sends a request and waits for its response; raise unless it succeeds."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -120,7 +120,7 @@ class Caller:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def ask(self, method: str, path: str, body: Any = None) -> float:
-        """Milliseconds until the whole answer is there."""
+        """Send a request; return the milliseconds until the whole response has arrived."""
         content = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         began = time.monotonic()

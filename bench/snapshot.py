@@ -1,8 +1,8 @@
-"""Drains before and under a snapshot that another session keeps open: `python -m bench.snapshot --minutes 10`.
+"""Measure drains before and during a snapshot that another session keeps open: `python -m bench.snapshot --minutes 10`.
 
 While it is open, nothing that jobs leave behind can be vacuumed: the versions of rows and the index entries of each job
-that was enqueued, claimed and finished since. A client enqueues at a steady rate for the given time; the drains after
-that meet all of it.
+that was enqueued, claimed and finished since. A client enqueues at a steady rate for the given time; the later drains
+have to read past all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CALLS = 10  # of `enqueue_many`, a second
 
 
 def drain(database: Database, jobs: int) -> dict[str, float]:
-    """Return jobs a second, and the blocks of 8 kB that Postgres looked at for each of them."""
+    """Return jobs a second, and how many blocks of 8 kB Postgres read for each job."""
     database.pause()
     last = database.add(count=jobs)
     database.run("vacuum (analyze) kairos.gen_durable")  # removes nothing that the snapshot may see

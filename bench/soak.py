@@ -1,4 +1,4 @@
-"""A long run at a steady rate, with short retention: does anything grow?
+"""Check that nothing grows in a long run at a steady rate with a short retention.
 
     python -m bench.soak --minutes 60 --rate 1000 --retention 10m
 
@@ -42,7 +42,7 @@ _NOT_ENDED = "select count(*) from kairos.gen_durable where completed_at is null
 
 
 class Soak:
-    """The run: its processes, and what was sampled."""
+    """A run: its processes and its samples."""
 
     def __init__(self, url: str, rate: float, retention: str) -> None:
         self._url, self._batch = url, int(rate / _CALLS)

@@ -1,6 +1,6 @@
-"""How long a log line takes from a step to a client that follows the job. Worker, service and client are processes.
+"""Measure how long a log line takes from a step to a client that follows the job, each in a process of its own.
 
-`python -m bench.streams` is the service; it says `ready` after its port, and ends at the end of its input.
+`python -m bench.streams` is the service; it prints its port, then `ready`, and ends at the end of its input.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from kairos.api.server import Server, listen
 
 
 def delivery(databases: Databases, lines: int, pause: float, readers: int) -> Figures:
-    """Milliseconds from `ctx.log` to a reader, while others follow the same job."""
+    """Return the milliseconds from `ctx.log` to a reader, while others follow the same job."""
     database = databases.get()
     (worker,) = kairos_workers(database.url, 1)
     service = Child(database.url, "-m", "bench.streams")
     try:
-        port = service.said()["port"]
+        port = service.read_json()["port"]
         service.ready()
         waits = asyncio.run(_follow(database.url, port, lines, pause, readers))
     finally:

@@ -1,4 +1,4 @@
-"""What is measured, and in which order the programs take turns."""
+"""The parts of the benchmark: what each measures, and in which order the programs take turns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PER_DRAIN = ("rate", "worker_us", "postgres_us", "wal_bytes", "commits")
 
 
 def enqueue(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
-    """Jobs a second, one by one and a thousand a statement."""
+    """Measure enqueues: jobs a second, one by one and a thousand a statement."""
     figures: Figures = {}
     for kind in ("one", "bulk"):
         turns = in_turns(
@@ -44,7 +44,7 @@ def enqueue(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
 
 
 def drain(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
-    """No-op jobs a second, and what one costs, with one and two worker processes."""
+    """Measure drains of no-op jobs: jobs a second and the cost of one, with one and two worker processes."""
     figures: Figures = {}
     for processes in (1, 2):
         turns = in_turns(
@@ -78,7 +78,7 @@ def drain(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
 
 
 def latency(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
-    """Milliseconds from the call of enqueue to the first line of the step."""
+    """Measure pick-ups: milliseconds from the call of enqueue to the first line of the step."""
     figures: Figures = {}
     for name, count, rate in (("idle", size.idle_jobs, 15), ("200 jobs/s", size.steady_jobs, 200)):
         turns = in_turns(
@@ -100,12 +100,12 @@ def latency(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
 
 
 def steps(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
-    """Steps a second of machines of ten steps."""
+    """Measure steps a second of machines of ten steps."""
     return {"kairos": median(drains.steps(databases, "none", size.machines) for _ in range(size.rounds))}
 
 
 def cost(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
-    """Memory, and statements as the server counts them."""
+    """Measure a worker's memory, and its statements as the server logs them."""
     return {
         "memory MB": worker_cost.memory(databases, size.sleeping),
         "statements": worker_cost.statements(databases, size.jobs // 2, size.quiet),
@@ -113,7 +113,7 @@ def cost(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
 
 
 def stream(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
-    """Milliseconds from a line that a step says to those who follow its job."""
+    """Measure milliseconds from a log line of a step to the clients that follow its job."""
     return {
         f"{readers} reader{'s' * (readers > 1)}": streams.delivery(databases, size.lines, 0.02, readers)
         for readers in (1, 20)
@@ -121,7 +121,7 @@ def stream(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
 
 
 def http(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
-    """The service: one job a request at 300 a second, a hundred a request, and lists of a large table."""
+    """Measure the service: one job a request at 300 a second, a hundred a request, and lists of a large table."""
     return {
         "post": service.requests(databases, size.requests, 300),
         "batch": service.batches(databases, size.requests),
@@ -130,11 +130,11 @@ def http(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
 
 
 def schedules(databases: Databases, size: Size, peers: Sequence[Peer]) -> Figures:
-    """Reading intent, and many schedules due at one instant."""
+    """Measure parsing of intents, and many schedules that are due at one instant."""
     return {"reading": schedule_texts.reading(50), "firing": schedule_texts.firing(databases, size.schedules)}
 
 
-# What `--peers` measures unless parts are named.
+# The parts that `--peers` measures unless `--only` names others.
 WITH_PEERS = ("enqueue", "drain", "latency", "steps")
 PARTS: dict[str, Callable[[Databases, Size, Sequence[Peer]], Figures]] = {
     "enqueue": enqueue,

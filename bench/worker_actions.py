@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from kairos import Context, Done, Kairos, Next, step
 
 QUEUE = "bench"
-LINE = "moving"  # the key whose jobs are run one by one while other work drains
+LINE = "moving"  # the key whose jobs run one by one while other jobs drain
 STEPS = 10
 
 app = Kairos()
@@ -19,12 +19,12 @@ waits: list[float] = []  # pick-up latencies of this process, in seconds
 
 @app.job(queue=QUEUE)
 async def noop(n: int) -> None:
-    """Nothing: what is left is what Kairos costs."""
+    """Do nothing, so that only the cost of Kairos is measured."""
 
 
 @app.job(queue=QUEUE)
 async def stamp(sent: float) -> None:
-    """Note how long it took to get here; CLOCK_MONOTONIC is one clock for all processes of a machine."""
+    """Record the pick-up latency; all processes of a machine share CLOCK_MONOTONIC."""
     waits.append(time.monotonic() - sent)
 
 
@@ -35,7 +35,7 @@ async def sleeper(seconds: float) -> None:
 
 @app.job(queue=QUEUE)
 async def talker(ctx: Context, lines: int, pause: float) -> None:
-    """Say when each line was said, once somebody is likely to listen."""
+    """Log lines that hold the time at which each was logged, after a pause in which readers connect."""
     await asyncio.sleep(1)
     for _ in range(lines):
         ctx.log.info("line", said=time.monotonic())
@@ -48,7 +48,7 @@ class Count(BaseModel):
 
 @app.machine("ten", queue=QUEUE)
 class Ten:
-    """A machine of ten steps, the state changed and committed by each."""
+    """A machine of ten steps, each of which changes the state."""
 
     State = Count
 

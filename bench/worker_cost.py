@@ -1,4 +1,4 @@
-"""What a worker costs besides time: memory, and statements as Postgres counts them."""
+"""Measure what a worker costs besides time: memory, and statements as Postgres logs them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ select 'sleeper', 'run', '{"seconds": 6}', %s, now(), now(), now() from generate
 
 
 def memory(databases: Databases, running: int) -> dict[str, float]:
-    """Resident MB of a worker and of its keeper, idle and with many steps asleep at once."""
+    """Return the resident MB of a worker and of its keeper, idle and while many steps sleep."""
     database = databases.get()
     figures: dict[str, float] = {}
     for name, concurrency, jobs in (("idle", 20, 0), (f"{running:,} running", running, running)):
@@ -53,7 +53,7 @@ def until(happened: Callable[[], bool], what: str, timeout: float = 60) -> None:
 
 
 def statements(databases: Databases, jobs: int, idle: float) -> dict[str, Any]:
-    """Statements by name as the server logs them: of a drain, by job, and of an idle worker, by second."""
+    """Return the statements that the server logs, by name: of a drain per job, and of an idle worker per second."""
     database = databases.get()
     (worker,) = kairos_workers(database.url, 1)
     last = database.add(count=WARM_UP)
@@ -85,7 +85,7 @@ _LINE = re.compile(
 
 
 class _logged:  # noqa: N801 (reads as a word)
-    """Lets the server log every statement for a while, and counts them by name."""
+    """Log every statement inside the block, and count them by name."""
 
     def __init__(self, databases: Databases, database: Database) -> None:
         self._log = databases.log

@@ -1,1 +1,1 @@
-"""Programs run by Pythons that have the peers; they know nothing of Kairos."""
+"""One program for each peer, run by a Python that has the peer; they import nothing of Kairos."""

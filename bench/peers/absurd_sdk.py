@@ -1,6 +1,6 @@
 """absurd as its users would write it, with the settings found fastest: an async worker that claims 100 tasks at once.
 
-It has no call for many tasks: a bulk enqueue is a loop in one transaction.
+It cannot enqueue many tasks in one call: a bulk enqueue is a loop in one transaction.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ async def main(command: list[str]) -> None:
 
     @absurd.register_task("noop")
     async def noop(params: object, ctx: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     match command:
         case ["install"]:

@@ -23,7 +23,7 @@ app.conf.update(
 
 @app.task(name="noop")
 def noop(n: int) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def main(command: list[str]) -> None:
@@ -58,7 +58,7 @@ def main(command: list[str]) -> None:
 
 
 def bulk() -> int:
-    """It has no call for many: they share one connection."""
+    """Enqueue many over one connection: celery has no call for that."""
     with app.producer_pool.acquire(block=True) as producer:
         for number in range(1000):
             noop.apply_async(kwargs={"n": number}, producer=producer)

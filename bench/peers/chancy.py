@@ -19,7 +19,7 @@ QUEUE = "bench"
 
 @job(queue=QUEUE)
 async def noop(n: int = 0) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 async def main(command: list[str]) -> None:
@@ -69,7 +69,7 @@ async def bulk(chancy: Chancy) -> int:
 
 
 def _end_with_input() -> None:
-    """Its shutdown waits for what is not needed."""
+    """End the process at once: the shutdown of chancy would wait."""
     sys.stdin.readline()
     os._exit(0)
 

@@ -21,7 +21,7 @@ OPTIONS = {"queue_name": QUEUE, "workflow_name": "noop"}
 
 @DBOS.workflow(name="noop")
 async def noop(n: int) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 def launch() -> None:
@@ -58,7 +58,7 @@ def main(command: list[str]) -> None:
             sys.stdin.readline()
             launch()
             sys.stdin.readline()
-            os._exit(0)  # its threads would be waited for
+            os._exit(0)  # a normal exit would wait for its threads
 
 
 def bulk(client: DBOSClient, engine: sa.Engine) -> int:

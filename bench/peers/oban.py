@@ -17,10 +17,10 @@ QUEUE = "bench"
 
 @worker(queue=QUEUE)
 class Noop:
-    """Nothing."""
+    """Do nothing."""
 
     async def process(self, job: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 async def main(command: list[str]) -> None:
@@ -54,7 +54,7 @@ async def main(command: list[str]) -> None:
                 await loop.run_in_executor(None, sys.stdin.readline)
                 async with oban:
                     await loop.run_in_executor(None, sys.stdin.readline)
-                    os._exit(0)  # its shutdown waits for what it does not need
+                    os._exit(0)  # its own shutdown would wait
 
 
 async def bulk(oban: Oban) -> int:

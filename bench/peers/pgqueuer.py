@@ -49,7 +49,7 @@ async def work(pool: asyncpg.Pool) -> None:
 
     @queuer.entrypoint("noop")
     async def noop(job: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     loop = asyncio.get_running_loop()
     print("ready", flush=True)

@@ -16,7 +16,7 @@ app = App(connector=PsycopgConnector(conninfo=os.environ["KAIROS_DATABASE_URL"],
 
 @app.task(name="noop")
 async def noop(n: int) -> None:
-    """Nothing."""
+    """Do nothing."""
 
 
 async def main(command: list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.cells import Plan, moved, place, simulate
+from bench.cells import Plan, cell_of, moved, simulate
 
 SMALL = {"rate": 1000.0, "capacity": 80.0, "keys": 100_000, "seconds": 10.0}
 
@@ -29,5 +29,5 @@ def test_the_same_seed_gives_the_same_run():
 
 def test_a_new_cell_takes_its_share_of_the_keys_and_no_other_key_moves():
     assert 0.03 < moved(2_000, 16) < 0.09
-    kept = [key for key in range(2_000) if place(key, 17) != 16]
-    assert all(place(key, 16) == place(key, 17) for key in kept)
+    kept = [key for key in range(2_000) if cell_of(key, 17) != 16]
+    assert all(cell_of(key, 16) == cell_of(key, 17) for key in kept)
