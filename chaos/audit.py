@@ -1,4 +1,4 @@
-"""The audit trail: a trigger of the harness records every change of a job. Also reads the rows that the checker needs.
+"""Record every change of a job by a trigger, the audit trail, and read the rows that the checker needs.
 
 Nothing here goes through Kairos. A row of the trail is written in the same transaction as the change.
 """

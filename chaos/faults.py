@@ -45,7 +45,7 @@ class DatabaseFaults:
         }
 
     def _safely(self, fault: Fault) -> Fault:
-        """Return the fault so that it counts as not done if the server is still down from another fault."""
+        """Wrap a fault: if the server is still down from another one, this one counts as not done."""
 
         async def tried() -> bool:
             try:
@@ -72,14 +72,14 @@ class DatabaseFaults:
         return True
 
     async def _snapshot(self) -> bool:
-        """An old snapshot: vacuum cannot remove rows that are deleted or updated meanwhile."""
+        """Keep a snapshot open: vacuum cannot remove rows that are deleted or updated meanwhile."""
         async with self.session() as session, session.transaction(isolation="repeatable_read"):
             await session.fetchval("select count(*) from kairos.gen_durable")
             await asyncio.sleep(self._dice.uniform(2, 5))
         return True
 
     async def _row_lock(self) -> bool:
-        """A slow client holds row locks on running jobs."""
+        """Hold row locks on running jobs, as a slow client does."""
         some = "select id from kairos.gen_durable where status = 'executing' limit 3 for update skip locked"
         async with self.session() as session, session.transaction():
             found = await session.fetch(some)
@@ -128,7 +128,7 @@ class NetworkFaults:
         return await self._aim(lambda proxy, wanted: proxy.drop_answer(wanted))
 
     async def _aim(self, how: Callable[..., None]) -> bool:
-        """The next commit of one kind is carried out, but its answer is lost; return whether there was one."""
+        """Let the server carry out the next commit of one kind, but lose its answer; return whether there was one."""
         before = sum(proxy.hits for proxy in self._network.proxies)
         kind = self._dice.choice(_ACKNOWLEDGED)
         for proxy in self._network.proxies:

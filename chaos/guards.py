@@ -1,4 +1,4 @@
-"""Count what happened in a run, and report what happened too rarely for the run to prove anything."""
+"""Count what happened in a run, and report what happened so rarely that the run proves nothing."""
 
 from __future__ import annotations
 

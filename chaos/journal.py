@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Journal:
-    """The journal of a run; each object reads a line of the file only once."""
+    """A handle on the journal's file; it parses each line only once."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)

@@ -1,4 +1,4 @@
-"""The nemesis injects faults, and those of workers while they are inside a step or a transaction.
+"""The nemesis injects faults; workers are hit while they are inside a step or a transaction.
 
 Faults at random moments miss bugs. Each fault returns whether it happened; those that did are counted, since a run with
 too few of them proves nothing.
@@ -66,7 +66,7 @@ class Nemesis:
         self._begun: dict[Any, dict[str, Any]] = {}
         self._frozen: dict[int, str] = {}
         self._dead: set[int] = set()
-        self._newest: dict[int, int] = {}  # the last lease with which each job was begun
+        self._newest: dict[int, int] = {}  # the newest lease that began a step, by job
         self._ended = 0
         self.slowest: Counter[str] = Counter()  # the longest recovery after each fault, in milliseconds
         self.workers: list[Forked] = []

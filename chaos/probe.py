@@ -1,6 +1,6 @@
 """A process that finds out when Postgres took no writes: it makes a small one again and again, as workers do.
 
-It goes through the same network as the workers. What it finds says which recoveries had to wait for Postgres.
+It uses the same network as the workers, so its result says which recoveries had to wait for Postgres.
 """
 
 from __future__ import annotations

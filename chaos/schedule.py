@@ -1,4 +1,4 @@
-"""The schedule of a run, whose every tick must make one job."""
+"""The schedule of a run: each of its ticks must make one job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The faults: each is a function that does it to a system, and returns what undoes it."""
+"""The faults: each is a function that injects it into a system, and returns a function that undoes it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def clocks_apart(system: System) -> Undo:
 
 
 def _nothing() -> None:
-    """Nothing is left to undo."""
+    """Do nothing: the fault has undone itself."""
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ listen primary
   default-server inter 200ms fastinter 100ms downinter 100ms fall 2 rise 1 on-marked-down shutdown-sessions
 {servers}
 """
-# PgBouncer waits 15 s after a refused login before it tries again, and lets every client wait as long: with HAProxy in
-# front of no primary that is each failover.
+# By default PgBouncer waits 15 s after a refused login, and lets every client wait as long: it would at each failover,
+# while HAProxy knows no primary.
 _POOLER = """
 [databases]
 {database} = host=127.0.0.1 port={proxy} user=postgres
@@ -56,7 +56,7 @@ server_check_delay = 0
 
 
 class Front:
-    """One host with both."""
+    """The host that runs HAProxy and PgBouncer."""
 
     def __init__(self, network: Network, database: Database) -> None:
         self.host = network.add("front")

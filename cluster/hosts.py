@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Network:
-    """The bridge, and the hosts on it."""
+    """A bridge, and the hosts that are connected to it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

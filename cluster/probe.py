@@ -20,7 +20,7 @@ _OPTIONS = "connect_timeout=2&tcp_user_timeout=1500"
 
 
 class Probe:
-    """Three threads, one for each node; only the primary takes what they write."""
+    """Write to each node from a thread of its own; only the primary accepts."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

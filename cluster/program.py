@@ -47,7 +47,7 @@ def declare_heartbeat(app: Kairos | SyncKairos) -> None:
 
 
 def work(folder: str, url: str, connecting: dict[str, Any], queue: str) -> None:
-    """A worker with the default settings, but for its queues and how many steps it runs at once."""
+    """Run a worker with the default settings, except its queues and how many steps it runs at once."""
     if "FAKETIME" in os.environ:
         # libfaketime shifts the end of a sleep too, although it is configured to leave the monotonic clock alone.
         time.sleep = lambda seconds: threading.Event().wait(seconds)  # type: ignore[assignment]
@@ -60,7 +60,7 @@ def serve(folder: str, url: str, connecting: dict[str, Any], port: int) -> None:
 
 
 def ask(folder: str, name: str, rate: float, url: str = "", service: str = "") -> None:
-    """A client of the database at `url`, or of the service."""
+    """Run a client of the database at `url`, or of the service."""
 
     async def main() -> None:
         journal = Journal(Path(folder) / "journal")
@@ -95,7 +95,7 @@ async def _enqueue_steadily(folder: str, name: str, rate: float, journal: Journa
 
     began = time.monotonic()
     for number in count():
-        # By the clock; requests that a pause left out are not made up for.
+        # At the times that the rate gives; requests that a pause left out are not sent later.
         began = max(began + 1 / rate, time.monotonic() - 1)
         await asyncio.sleep(max(0.0, began - time.monotonic()))
         if (Path(folder) / PAUSE).exists() or len(waiting) >= _MOST_WAITING:

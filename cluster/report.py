@@ -1,4 +1,4 @@
-"""The table of faults and seconds, for a terminal and for the documentation."""
+"""Render the results as tables, for a terminal and for the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster needs of the machine, and the sentence that says what is missing."""
+"""Find what a cluster needs of the machine, and say what is missing."""
 
 from __future__ import annotations
 
@@ -58,5 +58,5 @@ def missing() -> str | None:
 
 
 def _has_python_etcd() -> bool:
-    """Patroni runs on the Python of the system, and talks to etcd by a module of it."""
+    """Whether the Python of the system, which runs Patroni, has its module for etcd."""
     return any(Path("/usr/lib/python3/dist-packages").glob("etcd/__init__.py"))

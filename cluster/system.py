@@ -1,4 +1,4 @@
-"""Everything together: the database, the way to it, workers, the service and clients under a steady load.
+"""The whole system under a steady load: the database, the ways to it, workers, the service and clients.
 
 There are two ways to the database, and a worker and a client on each: `front` leads through PgBouncer and HAProxy,
 `hosts` is a URL that names every node.
@@ -38,7 +38,7 @@ _LIVE = "select count(*) from kairos.gen_durable where status::text <> all ($1::
 
 
 class System:
-    """Start it as a context manager; when it is left, every process has ended and the folder is gone, unless kept."""
+    """A context manager that starts the system, and at its end stops it and, unless `keep`, removes its folder."""
 
     def __init__(
         self, *, etcds: int = 1, synchronous: bool = True, rate: float = 6.0, keep: bool = False

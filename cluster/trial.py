@@ -1,4 +1,4 @@
-"""One fault tried on a running system: how long nothing went on, and what was lost, doubled or overlapped."""
+"""Try one fault on a running system: how long it made no progress, and what was lost, doubled or overlapped."""
 
 from __future__ import annotations
 
