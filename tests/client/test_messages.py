@@ -361,3 +361,29 @@ async def test_an_app_that_is_mounted_or_served_itself_says_what_to_mount(
         assert str(refused.value) == (
             "A Kairos app is no web app itself: mount or serve app.asgi(), or run `kairos serve`."
         )
+
+
+@pytest.mark.parametrize(
+    ("redact", "message"),
+    [
+        ("card", "redact of 'pay' is 'card'; give a list of arguments."),
+        (["crad"], "redact of 'pay' names 'crad', but it has no argument 'crad'. Did you mean 'card'?"),
+        (
+            ["crad.number"],
+            "redact of 'pay' names 'crad.number', but it has no argument 'crad'. Did you mean 'card'?",
+        ),
+    ],
+)
+def test_a_misspelled_redaction_is_refused_since_it_would_hide_nothing(
+    app: Kairos, redact: Any, message: str
+) -> None:
+    def pay(card: dict[str, str]) -> None: ...
+
+    assert said(lambda: app.job(redact=redact)(pay)) == message
+    assert app.job(redact=["card.number", "session"])(pay).machine.redact == {"card.number", "session"}
+
+
+def test_a_policy_that_was_not_made_is_no_policy(app: Kairos) -> None:
+    assert said(lambda: app.job(name="act", retry=cast("Any", Backoff))(lambda: None)).endswith(
+        "give a policy such as Backoff(attempts=5)."
+    )

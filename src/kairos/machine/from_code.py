@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
@@ -21,6 +22,8 @@ from kairos.machine.outcome import OUTCOMES
 if TYPE_CHECKING:
     from pydantic import BaseModel, TypeAdapter
 
+# How alike two names must be for one to be taken for the other: "crad" for "card", not "card" for "card_id".
+_MISSPELLED = 0.75
 _RUNS_IN = ("async", "thread", "process", *CLUSTERS)
 
 
@@ -154,7 +157,7 @@ def _machine(
         state=state,
         handle=handle,
         ttl=None if declared.ttl is None else duration(declared.ttl, "ttl"),
-        redact=frozenset(declared.redact),
+        redact=_redacted(declared, state),
         spec=_spec(declared.name, initial, steps),
         search=_searchable(declared, state),
         keep_states=declared.keep_states,
@@ -215,6 +218,22 @@ def _searchable(declared: Declaration, state: TypeAdapter[Any]) -> tuple[str, ..
                 f"search of {name!r} names {path!r}, which is redacted: a search would reveal its value."
             )
     return tuple(dict.fromkeys(search))
+
+
+def _redacted(declared: Declaration, state: TypeAdapter[Any]) -> frozenset[str]:
+    """Check what is to be hidden: a misspelled argument would be shown. Any other name may be that of a log field."""
+    name, redact = declared.name, declared.redact
+    if isinstance(redact, str):
+        raise BadDefinition(f"redact of {name!r} is {redact!r}; give a list of arguments.")
+    known = state.json_schema().get("properties", {}) if redact else {}
+    for path in redact:
+        check_name(path, "redact")
+        head = path.split(".")[0]
+        if head not in known and (close := get_close_matches(head, known, 1, _MISSPELLED)):
+            raise BadDefinition(
+                f"redact of {name!r} names {path!r}, but it has no argument {head!r}. Did you mean {close[0]!r}?"
+            )
+    return frozenset(redact)
 
 
 def _result_type(function: Callable[..., Any]) -> TypeAdapter[Any] | None:
@@ -378,7 +397,7 @@ def _handle(name: str, own: Handle | None, retry: Handle | None) -> Handle | Non
             f"{name!r} has a handle of its own and retry=: say in one place what an error leads to."
         )
     handle = own if own is not None else retry
-    if handle is not None and not callable(handle):
+    if handle is not None and (not callable(handle) or inspect.isclass(handle)):
         raise BadDefinition(f"retry of {name!r} is {handle!r}; give a policy such as Backoff(attempts=5).")
     if inspect.iscoroutinefunction(handle):
         raise BadDefinition(f"handle of {name!r} is async, but it decides at once: make it a plain def.")
