@@ -48,10 +48,11 @@ def read_exceptions(reader: TokenReader, limits: Limits, calendars: Mapping[str,
 
 def _exception(reader: TokenReader) -> list[DayRule] | None:
     mark = reader.index
-    spanned = _date_range(reader)
-    if spanned is not None:
-        return spanned
-    reader.index = mark
+    for read in (_date_range, _days_of_one_month):
+        spanned = read(reader)
+        if spanned is not None:
+            return spanned
+        reader.index = mark
     if reader.kind("date", "slashed") or reader.at("today", "tomorrow"):
         day = read_day(reader)
         return [day_rule(dates=(day,))] if day else None
@@ -102,6 +103,24 @@ def _date_range(reader: TokenReader) -> list[DayRule] | None:
     if first.date or last.date or first.month is None or last.month is None:
         reader.refuse("Give the year with both dates, or with neither.", first.first)
     return _annual_range(first.month, first.days[0], last.month, last.days[0])
+
+
+def _days_of_one_month(reader: TokenReader) -> list[DayRule] | None:
+    """Read “24-26 December” or “from the 24th to the 26th of December 2026”: the month is said once."""
+    opener = reader.accept("from", "between")
+    if reader.kind("ordinal", ahead=1):
+        reader.accept("the")
+    if not reader.kind("number", "ordinal") or "." in reader.peek().text:
+        return None
+    first = reader.take()
+    last = _range_date(reader) if reader.accept(*(("and", *RANGES) if opener else RANGES)) else None
+    if last is None or last.month is None or len(last.days) > 1:
+        return None
+    if not 1 <= first.value <= last.days[0]:
+        reader.refuse("This range runs backwards.", last.first - 2)
+    if last.date is not None:
+        return [DayRule(span=(last.date.replace(day=first.value), last.date))]
+    return _annual_range(last.month, first.value, last.month, last.days[0])
 
 
 def _range_date(reader: TokenReader) -> DayChoice | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from kairos.schedule.english.draft import DayChoice
     from kairos.schedule.english.token_reader import TokenReader
 
+_SMALL_WORDS = ("the", "a", "an", "of", "at", "on", "in", "to", "for", "and")
 EXAMPLES = ("every day at 09:00", "every weekday at 9am in London", "in 20 minutes", "tomorrow at noon")
 
 
@@ -63,7 +64,8 @@ def refuse_rate(reader: TokenReader, first: int, until: int) -> NoReturn:
 
 def _refuse_word(reader: TokenReader) -> NoReturn:
     token = reader.peek()
-    unknown = len(token.text) > 2 and token.text not in KNOWN
+    known = token.text in KNOWN or token.text in _SMALL_WORDS
+    unknown = len(token.text) > 2 and not known
     if unknown:
         refuse_misspelled_place(reader)
     close = get_close_matches(token.text, KNOWN, n=2, cutoff=0.66) if unknown else []
@@ -71,18 +73,6 @@ def _refuse_word(reader: TokenReader) -> NoReturn:
         fixed = tuple(f"{reader.text[: token.start]}{word}{reader.text[token.end :]}" for word in close)
         timed = tuple(f"{text} at 09:00" for text in fixed)
         reader.refuse(f"“{token.raw}” is not a word it knows; {close[0]}?", suggestions=(*fixed, *timed))
-    known = token.text in KNOWN or token.text in (
-        "the",
-        "a",
-        "an",
-        "of",
-        "at",
-        "on",
-        "in",
-        "to",
-        "for",
-        "and",
-    )
     message = f"“{token.raw}” does not fit here." if known else f"“{token.raw}” is not a word it knows."
     reader.refuse(message, suggestions=EXAMPLES)
 
