@@ -90,6 +90,8 @@ BROKEN = {
     "load_exits.py": "import sys\nsys.exit(3)\n",
     "load_import.py": "import nonesuch_module\n",
     "load_wrong.py": "from kairos import Kairos\napp = Kairos()\n@app.machine('m')\nclass M: pass\n",
+    "load_outer.py": "import load_wrong\n",
+    "load_action.py": "from kairos import Kairos\napp = Kairos()\n@app.job\ndef act(): ...\n",
     "json.py": "",
 }
 
@@ -118,7 +120,12 @@ BROKEN = {
         ("load_fails.py", "load_fails.py cannot be loaded: RuntimeError: not today"),
         ("load_exits.py", "load_exits.py cannot be loaded: SystemExit: 3"),
         ("load_import.py", "load_import.py cannot be loaded: ModuleNotFoundError: No module named 'nonesuch"),
-        ("load_wrong.py", "load_wrong.py cannot be loaded: Machine 'm' has no steps: mark its methods"),
+        (
+            "load_wrong.py",
+            "load_wrong.py cannot be loaded (line 3): Machine 'm' has no steps: mark its methods",
+        ),
+        ("load_outer.py", "load_outer.py cannot be loaded (load_wrong.py, line 3): Machine 'm' has no steps"),
+        ("load_action.py:act", "load_action.py:act is an Action, not a Kairos app."),
         ("json.py", "json.py is hidden by another module called 'json': rename it."),
         ("no_apps", "No file in no_apps has a Kairos app: write `app = Kairos()` in one."),
     ],
@@ -139,6 +146,26 @@ def test_an_error_in_the_app_shows_the_way_to_it_and_nothing_of_ours(kairos: Ter
     said = kairos("machines", "load_fails.py").err
     assert "line 3, in <module>" in said and "line 2, in f" in said
     assert "importlib" not in said and "kairos/cli" not in said
+
+
+def test_a_phrase_that_is_refused_is_shown_with_suggestions(kairos: Terminal, home: Path) -> None:
+    (home / "load_phrase.py").write_text(
+        "from kairos import Kairos\napp = Kairos()\n@app.schedule('every monday')\n@app.job\ndef f(): ...\n"
+    )
+    said = kairos("machines", "load_phrase.py").err
+    assert "load_phrase.py cannot be loaded (line 3): At what time of day?\n  every monday\n" in said
+    assert "try: every monday at 09:00" in said
+
+
+def test_a_name_that_an_app_does_not_have_is_shown_without_the_code_of_kairos(
+    kairos: Terminal, home: Path
+) -> None:
+    (home / "load_task.py").write_text("from kairos import Kairos\napp = Kairos()\n@app.task\ndef f(): ...\n")
+    said = kairos("machines", "load_task.py").err
+    assert "An app has no 'task': write @app.job." in said
+    assert [line for line in said.splitlines() if line.startswith("  File ")] == [
+        f'  File "{home / "load_task.py"}", line 3, in <module>'
+    ]
 
 
 def test_an_option_that_the_app_overrules_is_refused(kairos: Terminal, home: Path) -> None:

@@ -34,6 +34,9 @@ def app_argument(metavar: str, default: str | bool) -> Any:
 OptionalApp = Annotated[str | None, app_argument("[APP]", "the built-in actions alone")]
 # The app of a worker that was started without one.
 BUILTIN_APP = "kairos.cli.builtin_app:app"
+_PACKAGE = Path(__file__).parents[1]
+# Methods of Kairos that refuse a name or a call of the user's, with a sentence that says what to write.
+_REFUSING = ("__getattr__", "__call__", "__enter__", "asgi")
 
 
 def split_words(words: Sequence[str], names: int, usage: str) -> tuple[str, list[str]]:
@@ -146,7 +149,8 @@ def _import(module: str, name: str) -> ModuleType:
             files=_files(error),
         ) from error
     except KairosError as error:
-        raise BadApp(f"{name} cannot be loaded: {error.message}", files=_files(error)) from error
+        where = _line(error, name)  # in full, since a refused phrase is shown with its suggestions
+        raise BadApp(f"{name} cannot be loaded{where}: {error}", files=_files(error)) from error
     except (Exception, SystemExit) as error:
         if (
             isinstance(error, ModuleNotFoundError)
@@ -157,7 +161,7 @@ def _import(module: str, name: str) -> ModuleType:
                 f"There is no module {error.name!r} to load {name} from, neither in this folder nor installed: "
                 "name a file (`app.py`) or a module that can be imported from here."
             ) from error
-        trace = "".join(traceback.format_exception(type(error), error, _from_user_code(error.__traceback__)))
+        trace = "".join(_user_traceback(error).format())
         why = f"{type(error).__name__}: {error}"
         raise BadApp(f"{name} cannot be loaded: {why}", trace=trace, files=_files(error)) from error
 
@@ -170,6 +174,29 @@ def _from_user_code(trace: TracebackType | None) -> TracebackType | None:
     ):
         trace = trace.tb_next
     return trace
+
+
+def _user_traceback(error: BaseException) -> traceback.TracebackException:
+    """Return the traceback without the frames that loaded the app and those of Kairos that refuse a name or a call."""
+    shown = traceback.TracebackException(type(error), error, _from_user_code(error.__traceback__))
+    while shown.stack and _is_ours(shown.stack[-1]) and shown.stack[-1].name in _REFUSING:
+        shown.stack.pop()
+    return shown
+
+
+def _line(error: BaseException, name: str) -> str:
+    """Return the line of the app's code that led to the error, in brackets; its file too, if another one is loaded."""
+    frames = traceback.extract_tb(_from_user_code(error.__traceback__))
+    last = next((frame for frame in reversed(frames) if not _is_ours(frame)), None)
+    if last is None:
+        return ""
+    file = Path(last.filename).name
+    known = file == Path(name.partition(":")[0]).name
+    return f" (line {last.lineno})" if known else f" ({file}, line {last.lineno})"
+
+
+def _is_ours(frame: traceback.FrameSummary) -> bool:
+    return Path(frame.filename).is_relative_to(_PACKAGE)
 
 
 def _files(error: BaseException) -> tuple[Path, ...]:
@@ -192,7 +219,7 @@ def _app(module: ModuleType, attribute: str, name: str) -> Kairos | SyncKairos:
     if attribute:
         if hasattr(module, attribute):
             kind = type(getattr(module, attribute)).__name__
-            raise BadApp(f"{name} is a {kind}, not a Kairos app.")
+            raise BadApp(f"{name} is {'an' if kind[0] in 'AEIOU' else 'a'} {kind}, not a Kairos app.")
         raise BadApp(f"{module.__name__} has no {attribute!r}; its apps: {', '.join(found) or 'none'}.")
     if not found:
         raise BadApp(f"{name} has no Kairos app: write `app = Kairos()` in it.")
