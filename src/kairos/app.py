@@ -7,7 +7,7 @@ import atexit
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 from kairos import defaults
 from kairos.client import AsyncOnConnection, AsyncOperations, SyncOnConnection, SyncOperations
@@ -18,7 +18,7 @@ from kairos.machine.registry import Registry
 from kairos.operations.declared_schedules import Declared, synchronise
 from kairos.operations.machines import register
 from kairos.operations.queues_and_workers import declare_limits
-from kairos.other_libraries import APP, missing_attribute
+from kairos.other_libraries import APP, SYNC_APP, missing_attribute
 from kairos.store.query import Operation, Outbox, Query, Row, statements
 from kairos.store.schedule_rows import Calendars
 from kairos.suggest import did_you_mean
@@ -239,12 +239,17 @@ class Kairos(_App, AsyncOperations):
         ):
             log.error("a schedule is paused: the code no longer declares it", schedule=name)
 
-    def asgi(self, **settings: Any) -> Any:
+    def asgi(self, /, *called: Never, **settings: Any) -> Any:
         """The HTTP service as an ASGI app, to mount in one of your own: `outer.mount("/kairos", app.asgi())`.
 
         `settings` are those of the service. It requires an API key, unless `open=True` is given and the database
         has no keys.
         """
+        if called:  # by a web server, as if it were the web app
+            raise TypeError(
+                'app.asgi makes the web app and is none itself: write outer.mount("/kairos", app.asgi()), '
+                "or `uvicorn --factory module:app.asgi`."
+            )
         from kairos.api import build, load_service
 
         return build(self, load_service(settings))
@@ -291,6 +296,11 @@ class SyncKairos(_App, SyncOperations):
         self.close()
 
     if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in SYNC_APP:
+                raise missing_attribute(self, "A SyncKairos", name, SYNC_APP[name])
+            return super().__getattr__(name)
 
         async def __aenter__(self) -> SyncKairos:
             raise TypeError("This app is a SyncKairos: write `with app:`, or make it a Kairos.")

@@ -24,7 +24,7 @@ from kairos.shapes.queue import Limits, Queue
 from kairos.shapes.signal import SignalRow
 from kairos.shapes.worker import WorkerRow
 from kairos.store.query import Operation, Outbox, Query, Row, drive, drive_sync
-from kairos.sync_async import RunsAsync, RunsSync, sync_or_async
+from kairos.sync_async import RunsAsync, RunsSync, runs_operation, sync_or_async
 
 if TYPE_CHECKING:
     from kairos.store.user_connections import Execute
@@ -203,6 +203,7 @@ def _typed(machine: Machine, waiting: Operation[Any]) -> Operation[Any]:
 class AsyncOperations(OperationMethods[Coroutine[Any, Any, Job]], RunsAsync):
     """Operations whose results are awaited."""
 
+    @runs_operation
     async def run(self, operation: Operation[T]) -> T:
         """Run one operation of `kairos.operations`, then send its notifications."""
         outbox = Outbox()
@@ -225,6 +226,7 @@ class AsyncOperations(OperationMethods[Coroutine[Any, Any, Job]], RunsAsync):
 class SyncOperations(OperationMethods[Job], RunsSync):
     """Operations whose results are returned directly."""
 
+    @runs_operation
     def run(self, operation: Operation[T]) -> T:
         """Run one operation of `kairos.operations`, then send its notifications."""
         outbox = Outbox()

@@ -102,6 +102,14 @@ class Decorators(HookDecorators, Generic[J]):
 
         def register(target: Callable[..., Any]) -> Action[..., J]:
             _check_target(target, "@app.job", inspect.isroutine(target), "a function")
+            if isinstance(target, classmethod):
+                raise BadDefinition(
+                    f"@app.job decorates {_called(target)}, a class method: decorate a function outside of a class."
+                )
+            if not name and target.__name__ == "<lambda>":
+                raise BadDefinition(
+                    "@app.job decorates a lambda, which has no name: give it one, name=…, or use def."
+                )
             declared = _declaration(name or target.__name__, options)
             return self._register(read_function(target, declared, runs_in=runs_in), target, options)
 
@@ -112,9 +120,11 @@ class Decorators(HookDecorators, Generic[J]):
         return self.registry.hooks
 
     def machine(
-        self, name: str, *, run_ahead: bool = True, **options: Unpack[ActionOptions]
+        self, name: str = "", *, run_ahead: bool = True, **options: Unpack[ActionOptions]
     ) -> Callable[[type], Action[..., J]]:
         """Register a class with `@step` methods as an action; `ActionOptions` lists the options."""
+        if not name:
+            raise BadDefinition('@app.machine has no name: write @app.machine("order").')
         if inspect.isclass(name):
             raise BadDefinition(
                 f"@app.machine decorates {_called(name)} without a name: write "

@@ -10,7 +10,7 @@ _RETRY = "retry=Backoff(attempts=…), which counts the first execution too"
 _ATTEMPTS = "attempts=…, which counts the first execution too"
 _TIMEOUT = 'timeout="30s" at @app.job(…)'
 _SCHEDULE = '@app.schedule("every day at 09:00") above @app.job'
-_WORKER = "`kairos worker module:app` in a shell, or `async with app, app.worker():`"
+WORKER = "`kairos worker module:app` in a shell, or `async with app, app.worker():`"
 _RESULT = "app.result(job.id), or the action's own result(job)"
 
 # Options of other libraries whose nearest name here means something else.
@@ -93,9 +93,14 @@ APP = {
     "add_periodic_task": f"{_SCHEDULE}, or app.schedules.add(…) for one that a program makes",
     "conf": "Kairos(url, …), KAIROS_… variables or kairos.toml",
     "autodiscover_tasks": "an import of the modules that have the jobs",
-    "start": _WORKER,
-    "run_worker": _WORKER,
-    "worker_main": _WORKER,
+    "start": WORKER,
+    "run_worker": WORKER,
+    "worker_main": WORKER,
+}
+# Attributes of an app that a SyncKairos does not have.
+SYNC_APP = {
+    "worker": "`kairos worker module:app` in a shell, or make it a Kairos",
+    "asgi": "`kairos serve` in a shell, or make it a Kairos",
 }
 # Attributes of results and jobs.
 JOB = {

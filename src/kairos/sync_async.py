@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from inspect import Parameter, iscoroutine, signature
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 
 from kairos.errors import BadArguments
-from kairos.other_libraries import METHOD
+from kairos.other_libraries import METHOD, WORKER
 from kairos.store.query import Operation
 from kairos.suggest import nearest
 
@@ -18,6 +18,7 @@ _NAMED = {Parameter.KEYWORD_ONLY, Parameter.VAR_KEYWORD}
 
 P = ParamSpec("P")
 T = TypeVar("T")
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 class RunsAsync(ABC):
@@ -34,6 +35,22 @@ class RunsSync(ABC):
     @abstractmethod
     def run(self, operation: Operation[T]) -> T:
         """Run one operation of `kairos.operations`."""
+
+
+def runs_operation(run: C) -> C:
+    """Make `run` refuse what is no operation: people who look for a way to run jobs try it first."""
+
+    @functools.wraps(run)
+    def checked(target: object, /, *args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        if len(given) != 1 or not isinstance(given[0], Generator):
+            raise BadArguments(
+                f"{type(target).__name__}.run runs one operation of kairos.operations, such as operations.get(1). "
+                f"To run jobs, use {WORKER}."
+            )
+        return run(target, given[0])
+
+    return cast("C", checked)
 
 
 def _refuse_misfit(owner: str, function: Callable[..., Any], target: object, args: Any, kwargs: Any) -> None:

@@ -121,7 +121,10 @@ def test_a_method_is_no_job(app: Kairos) -> None:
 )
 def test_an_option_of_another_library_is_told_what_it_is_here(app: Kairos, name: str, meant: str) -> None:
     options: dict[str, Any] = {name: 3}
-    assert said(lambda: app.job(**options)(lambda: None)) == f"There is no option {name!r}. Write {meant}."
+    assert (
+        said(lambda: app.job(name="act", **options)(lambda: None))
+        == f"There is no option {name!r}. Write {meant}."
+    )
     assert (
         said(lambda: app.action("echo").options(**options)) == f"There is no option {name!r}. Write {meant}."
     )
@@ -363,6 +366,28 @@ async def test_an_app_that_is_mounted_or_served_itself_says_what_to_mount(
         )
 
 
+@pytest.mark.parametrize("given", [(), ("app:app",), (print,)], ids=["nothing", "text", "a function"])
+def test_run_without_an_operation_says_what_runs_jobs(
+    app: Kairos, sync_app: SyncKairos, given: tuple[Any, ...]
+) -> None:
+    for mistaken in (cast("Any", app), cast("Any", sync_app)):
+        assert said(lambda mistaken=mistaken: mistaken.run(*given)) == (
+            f"{type(mistaken).__name__}.run runs one operation of kairos.operations, such as operations.get(1). "
+            "To run jobs, use `kairos worker module:app` in a shell, or `async with app, app.worker():`."
+        )
+
+
+def test_a_service_that_is_mounted_without_being_made_says_what_to_write(app: Kairos) -> None:
+    mounted = cast("Any", app.asgi)
+    for given in (({"type": "http"}, None, None), ({"type": "http"},)):  # ASGI 3, and 2
+        with pytest.raises(TypeError) as refused:
+            mounted(*given)
+        assert str(refused.value) == (
+            'app.asgi makes the web app and is none itself: write outer.mount("/kairos", app.asgi()), '
+            "or `uvicorn --factory module:app.asgi`."
+        )
+
+
 @pytest.mark.parametrize(
     ("redact", "message"),
     [
@@ -383,7 +408,60 @@ def test_a_misspelled_redaction_is_refused_since_it_would_hide_nothing(
     assert app.job(redact=["card.number", "session"])(pay).machine.redact == {"card.number", "session"}
 
 
+def test_what_has_no_name_or_no_instance_is_no_job(app: Kairos) -> None:
+    class Mailer:
+        @classmethod
+        def send(cls) -> None: ...
+
+    assert said(lambda: app.job(lambda: None)) == (
+        "@app.job decorates a lambda, which has no name: give it one, name=…, or use def."
+    )
+    assert said(lambda: app.job(vars(Mailer)["send"])) == (
+        f"@app.job decorates {Mailer.send.__qualname__}, a class method: decorate a function outside of a class."
+    )
+    assert said(lambda: cast("Any", app).machine()) == (
+        '@app.machine has no name: write @app.machine("order").'
+    )
+
+
+def test_a_misspelled_option_of_a_step_is_named_with_the_one_that_was_meant() -> None:
+    assert said(lambda: step(intial=True)) == "@step has no option 'intial'. Did you mean 'initial'?"  # type: ignore[call-overload]
+
+
 def test_a_policy_that_was_not_made_is_no_policy(app: Kairos) -> None:
     assert said(lambda: app.job(name="act", retry=cast("Any", Backoff))(lambda: None)).endswith(
         "give a policy such as Backoff(attempts=5)."
     )
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("queues", 5),
+        ("queues", [""]),
+        ("concurrency", "x"),
+        ("poll", "quick"),
+        ("grace", -1),
+        ("retention", []),
+    ],
+)
+def test_a_worker_refuses_a_setting_before_it_starts(app: Kairos, option: str, value: Any) -> None:
+    assert said(lambda: app.worker(**{option: value})).startswith(f"{option} is ")
+
+
+async def test_one_call_is_no_list_of_calls(app: Kairos) -> None:
+    with pytest.raises(
+        BadRequest, match=r"^Enqueue many calls as a list, such as \[send\.call\(user_id=7\)\]"
+    ):
+        await app.enqueue_many(cast("Any", app.action("echo").call("x")))
+
+
+@pytest.mark.parametrize(("name", "command"), [("worker", "kairos worker"), ("asgi", "kairos serve")])
+def test_what_a_sync_app_does_not_have_is_told_where_it_is(
+    sync_app: SyncKairos, name: str, command: str
+) -> None:
+    with pytest.raises(AttributeError) as refused:
+        getattr(sync_app, name)
+    message = str(refused.value)
+    assert message.startswith(f"A SyncKairos has no '{name}': write `{command}")
+    assert message.endswith(" in a shell, or make it a Kairos.")

@@ -84,4 +84,4 @@ def test_wrong_limits_are_refused_where_they_are_declared(app: Kairos) -> None:
         ({"rate": (1, "x")}, "rate"),
     ):
         with pytest.raises(BadRequest, match=field):
-            app.job(**wrong)(lambda: None)  # type: ignore[call-overload]
+            app.job(name="act", **wrong)(lambda: None)  # type: ignore[call-overload]

@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from inspect import iscoroutine
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 from kairos import json_codec
 from kairos.durations import Duration
-from kairos.errors import BadArguments, BadValue
+from kairos.errors import BadArguments, BadDefinition, BadValue
 from kairos.fsm.state_machine import Spec
 from kairos.json_codec import NotJsonType, shortened
 from kairos.machine.call import OPTION_NAMES
@@ -28,6 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Handle = Callable[[Exception, Context[Any]], Any]
 
 MARK = "__kairos_step__"
+_STEP_OPTIONS = ("initial", "to", "timeout", "runs_in", "capture")
 # Pydantic takes 20 microseconds to describe a fault: 80,000 unknown arguments would stop the service for seconds.
 _MOST_FAULTS = 100
 # The clusters that a step may run on (`runs_in`); each is also the name of the extra that its client comes with.
@@ -217,6 +218,7 @@ def step(
     timeout: Duration | None = None,
     runs_in: str | None = None,
     capture: bool | None = None,
+    **unknown: Never,
 ) -> F | Callable[[F], F]:
     """Mark a method as a step of its machine.
 
@@ -224,6 +226,9 @@ def step(
     "async" for `async def` and "thread" for `def`, or "process", or a cluster: "ray" or "dask". `capture` stores
     what the step prints in the job's log; by default the machine decides.
     """
+
+    for name in unknown:
+        raise BadDefinition(f"@step has no option {name!r}.{did_you_mean(name, _STEP_OPTIONS)}")
 
     def mark(method: F) -> F:
         setattr(method, MARK, (initial, to, timeout, runs_in, capture))

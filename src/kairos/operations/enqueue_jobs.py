@@ -35,6 +35,10 @@ def enqueue(call: Call) -> Operation[Job]:
 
 def enqueue_many(calls: Iterable[Call]) -> Operation[list[Job]]:
     """Insert many jobs in one statement; each answer says by `is_new` whether it was inserted or already there."""
+    if not isinstance(calls, Iterable):
+        raise BadRequest(
+            f"Enqueue many calls as a list, such as [send.call(user_id=7)], not {calls!r}.", field="calls"
+        )
     batch = list(calls)
     for call in batch:
         if not isinstance(call, Call):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from kairos import defaults
 from kairos.durations import Duration, duration
 from kairos.errors import ConfigError
+from kairos.machine.field_checks import check_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +32,14 @@ class WorkerSettings:
             raise ConfigError("A worker needs at least one queue.")
         if isinstance(self.queues, str):
             raise ConfigError("queues is text; give a list of names.")
-        if self.concurrency < 1:
-            raise ConfigError(f"concurrency is {self.concurrency}; a worker runs at least 1 job at once.")
+        if not isinstance(self.queues, Collection):
+            raise ConfigError(f"queues is {self.queues!r}; give a list of names.")
+        for queue in self.queues:
+            check_name(queue, "queues")
+        if not isinstance(self.concurrency, int) or self.concurrency < 1:
+            raise ConfigError(f"concurrency is {self.concurrency!r}; a worker runs at least 1 job at once.")
+        for name in ("poll", "grace", "retention"):
+            duration(getattr(self, name), name)
         if duration(self.lease, "lease") < timedelta(seconds=0.3):
             raise ConfigError(f"lease is {self.lease}; under 0.3 s it would expire between two renewals.")
 
