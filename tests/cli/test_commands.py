@@ -60,6 +60,16 @@ def test_a_queue_that_nobody_has_used_is_paused_only_when_told_so(kairos: Termin
     assert kairos("queues", "pause", "slwo", "--new").out == "Queue slwo: paused now.\n"
 
 
+def test_a_misspelled_queue_that_is_limited_is_told(
+    kairos: Terminal, shop: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    kairos("enqueue", shop, "nap", "seconds=1")
+    assert kairos("queues", "limit", "slow", "--concurrency", "5").out == "Queue slow: 5 at once.\n"
+    assert "was never used" not in caplog.text
+    assert kairos("queues", "limit", "slwo", "--concurrency", "5").out == "Queue slwo: 5 at once.\n"
+    assert "The queue 'slwo' was never used. Did you mean 'slow'?" in caplog.text
+
+
 def test_a_bare_number_is_a_length_in_seconds(kairos: Terminal, shop: Path) -> None:
     kairos("enqueue", shop, "nap", "seconds=1", "--delay", "3600")
     assert "still scheduled after 0 s" in kairos("jobs", "wait", 1, "--timeout", "0").err

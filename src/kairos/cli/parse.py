@@ -40,7 +40,7 @@ def _pairs(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name:
-            raise BadRequest(f"{pair!r} is not key=value.")
+            raise BadRequest(f"{pair!r} is not key=value: write the name of an argument, = and its value.")
         if name in found:
             raise BadRequest(f"{name!r} is given twice.", field=name)
         found[name] = _value(text, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +14,11 @@ from kairos.cli.database_option import Json, on_database
 from kairos.cli.parse import rate as read_rate
 from kairos.errors import BadRequest, NotFound
 from kairos.fsm.lifecycle import LIVE
+from kairos.logger import Logger
 from kairos.shapes.queue import Queue
 from kairos.suggest import did_you_mean
 
+log = Logger("kairos.cli")
 app = typer.Typer(help="Look at queues, pause them, limit them.")
 
 Name = Annotated[str, typer.Argument(metavar="QUEUE", show_default=False, help="The queue's name.")]
@@ -53,10 +55,8 @@ def pause(
     as_json: Json = False,
 ) -> None:
     """Stop picking from a queue; running jobs continue."""
-    known = {each.name for each in kairos.queues()}
-    if queue and queue not in known and not new:
-        suggestion = did_you_mean(queue, known)
-        raise NotFound(f"The queue {queue!r} was never used.{suggestion} Use --new to pause it anyway.")
+    if not new and (unused := _unused(kairos, queue)):
+        raise NotFound(f"{unused} Use --new to pause it anyway.")
     _answer(kairos.pause(queue), as_json)
 
 
@@ -64,6 +64,7 @@ def pause(
 @on_database
 def resume(kairos: SyncKairos, queue: Name, as_json: Json = False) -> None:
     """Pick from a queue again."""
+    _warn_if_unused(kairos, queue)
     _answer(kairos.resume(queue), as_json)
 
 
@@ -85,14 +86,30 @@ def limit(
     given = any(each is not None for each in (concurrency, rate, key_concurrency, key_rate))
     if given == none:
         raise BadRequest("Give the limits to set, or --none to lift them all.")
-    answer = kairos.limit(
-        queue,
-        concurrency=concurrency,
-        rate=None if rate is None else read_rate(rate, "--rate"),
-        key_concurrency=key_concurrency,
-        key_rate=None if key_rate is None else read_rate(key_rate, "--key-rate"),
+    limits: dict[str, Any] = {
+        "concurrency": concurrency,
+        "rate": None if rate is None else read_rate(rate, "--rate"),
+        "key_concurrency": key_concurrency,
+        "key_rate": None if key_rate is None else read_rate(key_rate, "--key-rate"),
+    }
+    _warn_if_unused(kairos, queue)
+    _answer(kairos.limit(queue, **limits), as_json)
+
+
+def _unused(kairos: SyncKairos, queue: str) -> str:
+    """Say that no job and no setting has this queue; nothing if one has."""
+    known = {each.name for each in kairos.queues()}
+    return (
+        f"The queue {queue!r} was never used.{did_you_mean(queue, known)}"
+        if queue and queue not in known
+        else ""
     )
-    _answer(answer, as_json)
+
+
+def _warn_if_unused(kairos: SyncKairos, queue: str) -> None:
+    """A queue may be limited before its first job; a misspelled one is told."""
+    if unused := _unused(kairos, queue):
+        log.warning(unused)
 
 
 def _answer(queue: Queue, as_json: bool) -> None:
