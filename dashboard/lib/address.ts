@@ -9,10 +9,17 @@ import { base, withoutBase } from "./base-path";
  * a lost connection never ends on the browser's own error page.
  */
 export function go(href: string, how: "push" | "replace" = "push") {
-  const before = window.location.pathname;
+  const before = openPage();
   window.history[how === "push" ? "pushState" : "replaceState"](null, "", base() + href);
-  if (window.location.pathname !== before) window.scrollTo(0, 0);
+  if (openPage() !== before) window.scrollTo(0, 0);
 }
+
+const pageOf = (path: string, params: URLSearchParams) =>
+  [path, params.get("id") ?? "", params.get("name") ?? ""].join("?");
+/** Which page is open: its path and, on the page of one thing, which thing. Filters and tabs make no other page. */
+export const openPage = () => pageOf(window.location.pathname, new URLSearchParams(window.location.search));
+/** The same, as it changes. */
+export const useOpenPage = () => pageOf(usePathname(), useSearchParams());
 
 /** The path of the page, without the prefix it is mounted under. */
 export const usePath = () => withoutBase(usePathname(), base());

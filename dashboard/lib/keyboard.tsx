@@ -10,6 +10,9 @@ const typing = (target: EventTarget | null) =>
   target.getAttribute("type") !== "checkbox" &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+/** Gives the focus to the content of the page, from where Tab, j and k go on. */
+export const focusContent = () => document.getElementById("main")?.focus({ preventScroll: true });
+
 /** Calls the handler of a key pressed outside of fields and dialogs; two keys in turn are written "g j". */
 export function useKeys(keys: Record<string, Handler>) {
   const latest = useRef(keys);

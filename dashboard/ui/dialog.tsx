@@ -2,6 +2,8 @@
 
 import * as Radix from "@radix-ui/react-dialog";
 import { useEffect, useRef, useState } from "react";
+import { openPage } from "@/lib/address";
+import { focusContent } from "@/lib/keyboard";
 import { visibleLine } from "@/lib/visible-text";
 import { Icon } from "./icon";
 
@@ -17,6 +19,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
   const filled = useRef(false);
   const body = useRef<HTMLDivElement>(null);
   const [asks, setAsks] = useState(false);
+  const returnFocus = useReturnFocus();
   const leave = (event: { preventDefault: () => void }) => {
     if (!filled.current) return;
     event.preventDefault();
@@ -31,6 +34,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
           aria-describedby={undefined}
           style={wide ? { width: "min(880px, calc(100vw - 16px))" } : undefined}
           onOpenAutoFocus={(event) => beginIn(body.current) && event.preventDefault()}
+          onCloseAutoFocus={returnFocus}
           onInteractOutside={leave}
           onEscapeKeyDown={leave}
           onInput={() => {
@@ -67,6 +71,16 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
       </Radix.Portal>
     </Radix.Root>
   );
+}
+
+/** When a sheet closes, the focus goes back to where it was, but to the content of the page that the sheet led to. */
+export function useReturnFocus() {
+  const [page] = useState(openPage);
+  return (event: Event) => {
+    if (openPage() === page) return;
+    event.preventDefault();
+    focusContent();
+  };
 }
 
 /** Gives the focus to the first field of a form; answers whether there is one. */

@@ -88,3 +88,30 @@ def test_a_page_reached_by_keys_has_no_frame_around_the_whole_of_it(look: Look, 
     expect(page.get_by_test_id("job-id")).to_have_text(str(job))
     expect(page.locator("#main")).to_be_focused()
     expect(page.locator("#main")).to_have_css("outline-style", "none")
+
+
+def test_a_job_that_runs_again_has_the_focus_at_the_top_of_its_page(look: Look, site: Site) -> None:
+    job = site.enqueue("greet", {"name": "again by keys"})
+    site.until(job, "success")
+    page = look(f"/job/?id={job}")
+    page.get_by_role("button", name="Run again with changes").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("name", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("h1 [data-state=success]")).to_be_visible()
+    expect(page.get_by_test_id("job-id")).not_to_have_text(str(job))
+    expect(page.locator("#main")).to_be_focused()
+
+
+def test_a_link_from_a_job_to_another_leads_to_the_top_of_its_page(look: Look, site: Site) -> None:
+    job = site.enqueue("greet", {"name": "linked"})
+    site.until(job, "success")
+    retry = site.call("POST", f"/api/jobs/{job}/retry", {})["job"]["id"]
+    page = look(f"/job/?id={job}", viewport={"width": 1280, "height": 400})
+    page.get_by_role("link", name=str(retry), exact=True).focus()
+    assert page.evaluate("scrollY") > 0
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("job-id")).to_have_text(str(retry))
+    expect(page.locator("#main")).to_be_focused()
+    assert page.evaluate("scrollY") == 0

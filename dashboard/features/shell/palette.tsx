@@ -11,6 +11,7 @@ import { useList } from "@/lib/paged-list";
 import { useTheme } from "@/lib/theme";
 import { useZone } from "@/lib/time";
 import { visibleLine } from "@/lib/visible-text";
+import { useReturnFocus } from "@/ui/dialog";
 import { Icon } from "@/ui/icon";
 import { PAGES } from "./pages";
 import { search } from "./search";
@@ -20,6 +21,7 @@ type Entry = { name: string; run: () => void };
 /** Everything one can go to or do, by typing a part of its name. */
 export function Palette({ onClose, onEnqueue }: { onClose: () => void; onEnqueue?: () => void }) {
   const [typed, setTyped] = useState("");
+  const returnFocus = useReturnFocus();
   const groups = useEntries(typed.trim(), onEnqueue);
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
@@ -29,6 +31,7 @@ export function Palette({ onClose, onEnqueue }: { onClose: () => void; onEnqueue
           className="sheet"
           style={{ top: "20%", translate: "-50% 0" }}
           aria-describedby={undefined}
+          onCloseAutoFocus={returnFocus}
         >
           <Dialog.Title className="sr-only">Go to or do</Dialog.Title>
           <Command loop>

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "react";
 import { type Found, parseFound } from "@/features/jobs/filter";
 import { go, jobHref, usePath } from "@/lib/address";
 import { get } from "@/lib/api";
-import { useKeys } from "@/lib/keyboard";
+import { focusContent, useKeys } from "@/lib/keyboard";
 import { Icon } from "@/ui/icon";
 
 const JOBS = "/jobs/";
@@ -25,7 +25,7 @@ export function Search() {
     if (/^\d+$/.test(wanted)) return go(jobHref(wanted));
     void search(wanted, path === JOBS ? window.location.search : "").then(() => {
       setText("");
-      document.getElementById("main")?.focus({ preventScroll: true }); // where j, k and Tab find the jobs
+      focusContent();
     });
   };
 

@@ -2,9 +2,9 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { Suspense, useEffect, useRef, useState } from "react";
-import { go, usePath } from "@/lib/address";
+import { go, useOpenPage, usePath } from "@/lib/address";
 import { get } from "@/lib/api";
-import { useKeys } from "@/lib/keyboard";
+import { focusContent, useKeys } from "@/lib/keyboard";
 import { keys } from "@/lib/query-keys";
 import { useMay, useMaybeSignedIn } from "@/lib/session";
 import { Icon } from "@/ui/icon";
@@ -30,13 +30,9 @@ export function Shell({ children }: { children: React.ReactNode }) {
   const [help, setHelp] = useState(false);
   const [enqueue, setEnqueue] = useState(false);
   const [palette, setPalette] = useState(false);
-  const main = useRef<HTMLElement>(null);
   const may = useMay("enqueue");
 
   useEffect(() => setMenu(false), [path]);
-  useEffect(() => {
-    if (path !== entry) main.current?.focus({ preventScroll: true });
-  }, [path, entry]);
   useKeys({
     "mod+k": () => setPalette(true),
     "?": () => setHelp(true),
@@ -45,8 +41,7 @@ export function Shell({ children }: { children: React.ReactNode }) {
   });
 
   const page = path === entry ? children : <Routed path={path} />;
-  if (path.startsWith("/sign-in")) return page;
-  return (
+  const frame = (
     <div className="min-h-dvh lg:grid lg:grid-cols-[216px_1fr]">
       <a
         href="#main"
@@ -97,7 +92,6 @@ export function Shell({ children }: { children: React.ReactNode }) {
           )}
         </header>
         <main
-          ref={main}
           id="main"
           tabIndex={-1}
           className="mx-auto w-full max-w-[1440px] min-w-0 flex-1 px-4 py-6 lg:px-8"
@@ -112,6 +106,25 @@ export function Shell({ children }: { children: React.ReactNode }) {
       {enqueue && <EnqueueDialog onClose={() => setEnqueue(false)} />}
     </div>
   );
+  return (
+    <>
+      <Suspense>
+        <NewPageFocus />
+      </Suspense>
+      {path.startsWith("/sign-in") ? page : frame}
+    </>
+  );
+}
+
+/** Gives the content the focus when another page is shown; what had it before is gone. */
+function NewPageFocus() {
+  const page = useOpenPage();
+  const shown = useRef(page);
+  useEffect(() => {
+    if (shown.current !== page) focusContent();
+    shown.current = page;
+  }, [page]);
+  return null;
 }
 
 export function Brand() {
