@@ -8,13 +8,13 @@ const loaders = new Set<() => Promise<unknown>>();
 /** A part whose code is not in the first page's: it is read when it is shown, or before, when nothing else happens. */
 export function later<P extends object>(
   load: () => Promise<ComponentType<P>>,
-  meanwhile: React.ReactNode = null,
+  meanwhile: React.ReactNode | ((props: P) => React.ReactNode) = null,
 ): ComponentType<P> {
   loaders.add(load);
   const Part = lazy(async () => ({ default: await patiently(load) }));
   return function Later(props: P) {
     return (
-      <Suspense fallback={meanwhile}>
+      <Suspense fallback={typeof meanwhile === "function" ? meanwhile(props) : meanwhile}>
         <Part {...props} />
       </Suspense>
     );

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -115,3 +116,29 @@ def test_a_link_from_a_job_to_another_leads_to_the_top_of_its_page(look: Look, s
     expect(page.get_by_test_id("job-id")).to_have_text(str(retry))
     expect(page.locator("#main")).to_be_focused()
     assert page.evaluate("scrollY") == 0
+
+
+def test_what_is_typed_before_the_palette_has_loaded_is_kept(look: Look) -> None:
+    page = look("/queues/")
+    sent = set(re.findall(r'src="(/_next/[^"]+)"', page.request.get("/workers/").text()))
+    held: list[Any] = []
+    later = re.compile(r"/_next/.*\.js$")
+    page.route(
+        lambda url: bool(later.search(url)) and urlsplit(url).path not in sent,
+        lambda route: held.append(route) if typing else route.continue_(),
+    )
+    typing = True
+    page.goto("/workers/")
+    expect(page.locator("[data-connection=open]")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("que")
+    typing = False
+    for route in held:
+        route.continue_()
+    palette = page.get_by_role("combobox", name="Go to or do")
+    expect(palette).to_be_focused()
+    page.keyboard.type("ues")
+    expect(palette).to_have_value("queues")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Queues")).to_be_visible()
+    expect(page.locator("#main")).to_be_focused()

@@ -2,7 +2,7 @@
 
 import * as Dialog from "@radix-ui/react-dialog";
 import { Command } from "cmdk";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useViews } from "@/features/jobs/saved-views";
 import { go, jobHref, jobsHref, machineHref, queueHref, scheduleHref } from "@/lib/address";
 import { STATES } from "@/lib/lifecycle.gen";
@@ -18,9 +18,16 @@ import { search } from "./search";
 
 type Entry = { name: string; run: () => void };
 
+type Props = {
+  typed: string;
+  onType: (typed: string) => void;
+  onClose: () => void;
+  onEnqueue?: () => void;
+};
+
 /** Everything one can go to or do, by typing a part of its name. */
-export function Palette({ onClose, onEnqueue }: { onClose: () => void; onEnqueue?: () => void }) {
-  const [typed, setTyped] = useState("");
+export function Palette({ typed, onType, onClose, onEnqueue }: Props) {
+  const field = useRef<HTMLInputElement>(null);
   const returnFocus = useReturnFocus();
   const groups = useEntries(typed.trim(), onEnqueue);
   return (
@@ -28,9 +35,13 @@ export function Palette({ onClose, onEnqueue }: { onClose: () => void; onEnqueue
       <Dialog.Portal>
         <Dialog.Overlay className="overlay" />
         <Dialog.Content
-          className="sheet"
-          style={{ top: "20%", translate: "-50% 0" }}
+          className="sheet sheet-high"
           aria-describedby={undefined}
+          onOpenAutoFocus={(event) => {
+            event.preventDefault();
+            field.current?.focus();
+            field.current?.setSelectionRange(typed.length, typed.length); // after what was typed already
+          }}
           onCloseAutoFocus={returnFocus}
         >
           <Dialog.Title className="sr-only">Go to or do</Dialog.Title>
@@ -38,8 +49,9 @@ export function Palette({ onClose, onEnqueue }: { onClose: () => void; onEnqueue
             <div className="flex items-center gap-2 border-b px-4 text-muted">
               <Icon name="search" />
               <Command.Input
+                ref={field}
                 value={typed}
-                onValueChange={setTyped}
+                onValueChange={onType}
                 placeholder="Go to a page, a job's number, an action, a queue…"
                 aria-label="Go to or do"
                 className="h-12 flex-1 bg-transparent text-14 text-ink outline-none"

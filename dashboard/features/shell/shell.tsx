@@ -13,12 +13,16 @@ import { Link } from "@/ui/link";
 import { Connection } from "./connection";
 import { Foot } from "./foot";
 import { PAGES } from "./pages";
+import { PaletteField } from "./palette-field";
 import { Routed, usePreloadedPages } from "./routes";
 import { Search } from "./search";
 
 const EnqueueDialog = later(() => import("@/features/jobs/enqueue").then((it) => it.EnqueueDialog));
 const Help = later(() => import("./help").then((it) => it.Help));
-const Palette = later(() => import("./palette").then((it) => it.Palette));
+const Palette = later(
+  () => import("./palette").then((it) => it.Palette),
+  (props) => <PaletteField {...props} />,
+);
 
 /** The frame around every page: where one is, where one can go, whether all is well. */
 export function Shell({ children }: { children: React.ReactNode }) {
@@ -29,12 +33,13 @@ export function Shell({ children }: { children: React.ReactNode }) {
   const [menu, setMenu] = useState(false);
   const [help, setHelp] = useState(false);
   const [enqueue, setEnqueue] = useState(false);
-  const [palette, setPalette] = useState(false);
+  // What is typed in the palette, or null while it is closed.
+  const [palette, setPalette] = useState<string | null>(null);
   const may = useMay("enqueue");
 
   useEffect(() => setMenu(false), [path]);
   useKeys({
-    "mod+k": () => setPalette(true),
+    "mod+k": () => setPalette(""),
     "?": () => setHelp(true),
     c: () => may && setEnqueue(true),
     ...Object.fromEntries(PAGES.map((page) => [`g ${page.key}`, () => go(page.href)])),
@@ -99,8 +104,13 @@ export function Shell({ children }: { children: React.ReactNode }) {
           {page}
         </main>
       </div>
-      {palette && (
-        <Palette onClose={() => setPalette(false)} onEnqueue={may ? () => setEnqueue(true) : undefined} />
+      {palette !== null && (
+        <Palette
+          typed={palette}
+          onType={setPalette}
+          onClose={() => setPalette(null)}
+          onEnqueue={may ? () => setEnqueue(true) : undefined}
+        />
       )}
       {help && <Help onClose={() => setHelp(false)} />}
       {enqueue && <EnqueueDialog onClose={() => setEnqueue(false)} />}
