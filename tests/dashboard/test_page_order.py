@@ -55,6 +55,17 @@ def test_a_job_shows_what_it_was_given_above_its_number_and_priority(look: Look,
     )
 
 
+@pytest.mark.parametrize("width", [360, 1024])
+def test_a_job_shows_what_it_was_given_and_knows_above_its_log(look: Look, site: Site, width: int) -> None:
+    job = site.enqueue("checkout", {"email": "order@example.com"})
+    site.until(job, "success")
+    page = look(f"/job/?id={job}", viewport={"width": width, "height": 800})
+    log = top(page.get_by_role("heading", name="Log"))
+    assert top(page.get_by_role("heading", name="Timeline")) < log
+    assert top(page.get_by_role("heading", name="Input")) < log
+    assert top(page.get_by_role("heading", name="State")) < log < top(page.get_by_test_id("job-id"))
+
+
 @pytest.mark.parametrize("width", [1024, 1280])
 def test_a_schedules_name_is_not_broken_within_a_word(look: Look, site: Site, width: int) -> None:
     made = {

@@ -1,10 +1,11 @@
 "use client";
 
 import { useState } from "react";
-import { machineHref, useAddress } from "@/lib/address";
+import { jobHref, machineHref, useAddress } from "@/lib/address";
 import type { Change, Job, Progress } from "@/lib/documents";
 import { State } from "@/lib/lifecycle.gen";
 import { visibleLine } from "@/lib/visible-text";
+import { useWide } from "@/lib/window-width";
 import { Answer, Which } from "@/ui/answer";
 import { JsonText, Text } from "@/ui/code";
 import { later } from "@/ui/later";
@@ -26,116 +27,156 @@ import { type Attempt, Waterfall } from "./waterfall-view";
 
 const MachineDiagram = later(() => import("@/features/machines/diagram").then((it) => it.MachineDiagram));
 
+const TWO_COLUMNS = 1280;
+const COLUMN = "flex min-w-0 flex-col gap-4";
+const BESIDE = "grid items-start gap-4 grid-cols-[repeat(auto-fit,minmax(min(300px,100%),1fr))]";
+
 export function JobPage() {
   const id = useAddress().params.get("id") ?? "";
   const { job, history, signals, diagram, children, log, stream, progress } = useJob(id);
   const [attempt, setAttempt] = useState<Attempt | null>(null);
   const [verbs, setVerbs] = useState(false);
+  const wide = useWide(TWO_COLUMNS);
   if (!/^\d+$/.test(id)) return <Which noun="job" />;
   const changes = history.query.data?.history ?? [];
   return (
     <Answer query={job} rows={8}>
-      {({ job: one }) => (
-        <>
-          <PageTitle
-            tab={`${one.action} ${one.id} ${one.state}`}
-            above={
-              <>
-                <Up to="/jobs/">Jobs</Up> /{" "}
-                {one.parent != null && (
-                  <>
-                    <Link href={`/job/?id=${one.parent}`} className="link">
-                      {one.parent}
-                    </Link>{" "}
-                    /{" "}
-                  </>
-                )}
-                {one.id}
-              </>
-            }
-            title={
-              <span className="flex flex-wrap items-center gap-3">
-                <span className="min-w-0 break-all">{visibleLine(one.action)}</span>
-                <StateMark state={one.state} boxed />
-              </span>
-            }
-          >
-            <Actions job={one} />
-          </PageTitle>
-          <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,1fr)_400px]">
-            <div className="flex min-w-0 flex-col gap-4">
-              <End job={one} progress={progress} />
+      {({ job: one }) => {
+        const course = (
+          <>
+            <End job={one} progress={progress} />
+            <Panel
+              title="Timeline"
+              flush
+              aside={
+                <button
+                  type="button"
+                  className="button button-small"
+                  aria-pressed={verbs}
+                  onClick={() => setVerbs(!verbs)}
+                >
+                  {verbs ? "Show the waterfall" : "Show every change"}
+                </button>
+              }
+            >
+              <Answer query={history.query}>
+                {(data) =>
+                  verbs ? (
+                    <Timeline history={data.history} job={one} />
+                  ) : (
+                    <Waterfall
+                      job={one}
+                      history={data.history}
+                      family={children}
+                      chosen={attempt}
+                      choose={setAttempt}
+                    />
+                  )
+                }
+              </Answer>
+              <More list={history} />
+            </Panel>
+          </>
+        );
+        const lines = (
+          <Panel title="Log" flush>
+            <Log
+              store={log}
+              state={stream}
+              idle={<Idle job={one} done={stream === "ended"} />}
+              name={`job-${one.id}.log`}
+              attempt={attempt}
+              choose={setAttempt}
+            />
+          </Panel>
+        );
+        const known = (
+          <>
+            <Panel title="Input">
+              <JsonText value={one.input} label="Input" />
+            </Panel>
+            <StatePanel job={one} history={changes} />
+            <Signals job={one} list={signals} />
+          </>
+        );
+        const facts = (
+          <>
+            <Panel title="Job">
+              <JobFacts job={one} history={changes} family={children} />
+            </Panel>
+            {diagram.data && diagram.data.diagram.states.length > 1 && (
               <Panel
-                title="Timeline"
-                flush
+                title="Machine"
                 aside={
-                  <button
-                    type="button"
-                    className="button button-small"
-                    aria-pressed={verbs}
-                    onClick={() => setVerbs(!verbs)}
-                  >
-                    {verbs ? "Show the waterfall" : "Show every change"}
-                  </button>
+                  <Link className="link" href={machineHref(one.action)}>
+                    {visibleLine(one.action)}
+                  </Link>
                 }
               >
-                <Answer query={history.query}>
-                  {(data) =>
-                    verbs ? (
-                      <Timeline history={data.history} job={one} />
-                    ) : (
-                      <Waterfall
-                        job={one}
-                        history={data.history}
-                        family={children}
-                        chosen={attempt}
-                        choose={setAttempt}
-                      />
-                    )
-                  }
-                </Answer>
-                <More list={history} />
-              </Panel>
-              <Panel title="Log" flush>
-                <Log
-                  store={log}
-                  state={stream}
-                  idle={<Idle job={one} done={stream === "ended"} />}
-                  name={`job-${one.id}.log`}
-                  attempt={attempt}
-                  choose={setAttempt}
+                <MachineDiagram
+                  diagram={diagram.data.diagram}
+                  path={{ steps: stepsOf(changes, one), current: one.step, state: one.state }}
                 />
               </Panel>
-            </div>
-            <div className="flex min-w-0 flex-col gap-4">
-              <Panel title="Input">
-                <JsonText value={one.input} label="Input" />
-              </Panel>
-              <StatePanel job={one} history={changes} />
-              <Signals job={one} list={signals} />
-              <Panel title="Job">
-                <JobFacts job={one} history={changes} family={children} />
-              </Panel>
-              {diagram.data && diagram.data.diagram.states.length > 1 && (
-                <Panel
-                  title="Machine"
-                  aside={
-                    <Link className="link" href={machineHref(one.action)}>
-                      {visibleLine(one.action)}
-                    </Link>
-                  }
-                >
-                  <MachineDiagram
-                    diagram={diagram.data.diagram}
-                    path={{ steps: stepsOf(changes, one), current: one.step, state: one.state }}
-                  />
-                </Panel>
-              )}
-            </div>
-          </div>
-        </>
-      )}
+            )}
+          </>
+        );
+        return (
+          <>
+            <Title job={one} />
+            {wide ? (
+              <div className="grid grid-cols-[minmax(0,1fr)_400px] items-start gap-4">
+                <div className={COLUMN}>
+                  {course}
+                  {lines}
+                </div>
+                <div className={COLUMN}>
+                  {known}
+                  {facts}
+                </div>
+              </div>
+            ) : (
+              <div className={COLUMN}>
+                {course}
+                <div className={BESIDE}>{known}</div>
+                {lines}
+                <div className={BESIDE}>{facts}</div>
+              </div>
+            )}
+          </>
+        );
+      }}
     </Answer>
+  );
+}
+
+function Title({ job }: { job: Job }) {
+  return (
+    <PageTitle
+      tab={`${job.action} ${job.id} ${job.state}`}
+      above={
+        <>
+          <Up to="/jobs/">Jobs</Up> /{" "}
+          {job.parent != null && (
+            <>
+              <Link href={jobHref(job.parent)} className="link">
+                {job.parent}
+              </Link>{" "}
+              /{" "}
+            </>
+          )}
+          {job.id}
+        </>
+      }
+      title={
+        <span className="flex flex-wrap items-center gap-3">
+          <span className="min-w-0 break-all">{visibleLine(job.action)}</span>
+          <StateMark state={job.state} boxed />
+        </span>
+      }
+    >
+      <Actions job={job} />
+    </PageTitle>
   );
 }
 
