@@ -130,6 +130,14 @@ def test_the_state_of_a_failed_step_is_what_it_knew_when_it_failed(look: Look, s
     )
 
 
+def test_a_job_without_signals_has_no_inbox_on_its_page(look: Look, flaky: int, waiting: int) -> None:
+    page = look(f"/job/?id={flaky}")
+    expect(page.get_by_test_id("waterfall")).to_be_visible()
+    expect(page.get_by_role("heading", name="Signals")).to_have_count(0)
+    page.goto(f"/job/?id={waiting}")
+    expect(page.get_by_role("heading", name="Signals")).to_be_visible()
+
+
 def test_what_the_machine_knows_is_shown_also_where_its_states_are_not_kept(look: Look, waiting: int) -> None:
     page = look(f"/job/?id={waiting}")
     expect(page.get_by_label("State", exact=True)).to_contain_text('"charge": "ch_1"')

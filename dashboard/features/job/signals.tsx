@@ -9,8 +9,10 @@ import { More } from "@/ui/more";
 import { Panel } from "@/ui/panel";
 import { Time } from "@/ui/time";
 
-/** The job's inbox. */
+/** The job's inbox, where it waits for a signal or has one. */
 export function Signals({ job, list }: { job: Job; list: List<"signals", Signal> }) {
+  const { data, error } = list.query;
+  if (job.awaits.length === 0 && !data?.signals.length && !error) return null;
   return (
     <Panel
       title="Signals"
