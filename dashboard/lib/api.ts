@@ -1,8 +1,10 @@
 "use client";
 
-import type { AnswerOf, Method, Rest, Route, RouteOf } from "./api-types";
+import type { AnswerOf, BodyOf, Method, Rest, Route, RouteOf } from "./api-types";
 import { base } from "./base-path";
+import type { Job } from "./documents";
 import { read, write } from "./json";
+import type { JobRequest, RequestPath } from "./lifecycle.gen";
 import { learnClock, now } from "./time";
 
 export class ApiError extends Error {
@@ -48,8 +50,7 @@ type Options = {
   quiet?: boolean;
 };
 
-/** A request whose method is a value of the lifecycle's table of requests; for all others there are `get`, `post` and so on. */
-export async function call<T>(method: string, route: Route, options: Options = {}): Promise<T> {
+async function call<T>(method: string, route: Route, options: Options = {}): Promise<T> {
   const path = route.replace(/\{(\w+)\}/g, (_, name: string) => part(options.path?.[name] ?? ""));
   const headers: Record<string, string> = { Accept: "application/json" };
   if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
@@ -85,6 +86,12 @@ export const get = asking("get");
 export const post = asking("post");
 export const patch = asking("patch");
 export const remove = asking("delete");
+
+/** The fields that the requests of the lifecycle's table take. */
+export type RequestBody = BodyOf<"post", Extract<RequestPath, RouteOf<"post">>>;
+/** A request of one job, by the method and the path that the lifecycle's table names. */
+export const request = (asked: JobRequest, id: Job["id"], body?: RequestBody) =>
+  call<{ job?: Job }>(asked.method, asked.path, { path: { id }, body });
 
 export function search(query: Query = {}): string {
   const pairs = new URLSearchParams();

@@ -1,6 +1,8 @@
 // Requests that must not compile. The compiler is the test: an `@ts-expect-error` above a line that compiles is an error of `npm run check` and of the build.
 
-import { get, patch, post, remove } from "@/lib/api";
+import { bodyOf } from "@/features/job/ask";
+import { get, patch, post, remove, request } from "@/lib/api";
+import { REQUESTS } from "@/lib/lifecycle.gen";
 import { readPages } from "@/lib/paged-list";
 
 export const allowed = [
@@ -11,6 +13,7 @@ export const allowed = [
   () => post("/api/jobs/{id}/cancel", { path: { id: "7" } }),
   () => patch("/api/webhooks/{id}", { path: { id: 1 }, body: { paused: true } }),
   () => remove("/api/webhooks/{id}", { path: { id: 1 } }),
+  () => request(REQUESTS[0]!, 7, bodyOf({ delay: "1h", reason: "late" })),
 ];
 
 export const wrongRoutes = [
@@ -61,6 +64,10 @@ export const wrongBodies = [
   () => patch("/api/jobs/{id}", { path: { id: 7 } }),
   // @ts-expect-error the route takes no body
   () => post("/api/workers/{id}/drain", { path: { id: "w" }, body: { now: true } }),
+  // @ts-expect-error no request has this field
+  () => request(REQUESTS[0]!, 7, { why: "late" }),
+  // @ts-expect-error a request has fields, not text
+  () => request(REQUESTS[0]!, 7, "late"),
   // @ts-expect-error a read takes no body
   () => get("/api/jobs", { body: {} }),
 ];

@@ -1,17 +1,16 @@
-import { call } from "@/lib/api";
+import { request } from "@/lib/api";
 import type { Job } from "@/lib/documents";
 import { type JobRequest, REQUESTS } from "@/lib/lifecycle.gen";
 
 /** What was filled in for a request, by the names of its fields. */
-export type Details = Record<string, string>;
+export type Details = { delay?: string; reason?: string };
 
 /** The requests that the state of a job allows, in the order of the table. */
-export const requestsOf = (job: Job): JobRequest[] =>
-  REQUESTS.filter((request) => job.can.includes(request.name));
+export const requestsOf = (job: Job): JobRequest[] => REQUESTS.filter((each) => job.can.includes(each.name));
 
 /** Makes a request of one job. */
-export const ask = (job: Job, request: JobRequest, details: Details = {}) =>
-  call<{ job?: Job }>(request.method, request.path, { path: { id: job.id }, body: bodyOf(details) });
+export const ask = (job: Job, asked: JobRequest, details: Details = {}) =>
+  request(asked, job.id, bodyOf(details));
 
 /** The fields that were filled in; nothing where none was. */
 export function bodyOf(details: Details): Details | undefined {
