@@ -12,7 +12,6 @@ from pydantic.alias_generators import to_camel
 
 from kairos.api.routes.ui import EXPORT
 from kairos.fsm.lifecycle import JobState
-from kairos.shapes.job_filters import FILTERS
 from kairos.shapes.queue import LIMITS
 
 SOURCE = Path(__file__).parents[2] / "dashboard"
@@ -28,13 +27,6 @@ def test_no_state_is_named_by_hand() -> None:
     literal = re.compile(rf"""["'`]({"|".join(JobState)})["'`]""")
     found = [f"{file.name}: {each[0]}" for file in WRITTEN for each in literal.finditer(file.read_text())]
     assert found == []
-
-
-def test_the_list_of_jobs_takes_every_filter() -> None:
-    source = (SOURCE / "features" / "jobs" / "filter.ts").read_text()
-    names = re.search(r"NAMES = \[(.*?)\]", source, re.DOTALL)
-    assert names
-    assert {*re.findall(r'"(\w+)"', names[1]), "state", "input"} == {each.name for each in FILTERS}
 
 
 @pytest.mark.parametrize("file", ["limits.tsx", "say-limits.ts"])

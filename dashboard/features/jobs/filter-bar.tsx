@@ -8,7 +8,7 @@ import { visibleLine } from "@/lib/visible-text";
 import { Field } from "@/ui/field";
 import { Glyph } from "@/ui/glyph";
 import { useCounts } from "./counts";
-import { CLEARED, type Filter, isSet, NAMES, sayArgument } from "./filter";
+import { CLEARED, type Filter, isSet, sayArgument, shownIn } from "./filter";
 
 type Change = (changes: Record<string, string | readonly string[] | null>) => void;
 
@@ -17,10 +17,11 @@ export function FilterBar({ filter, change }: { filter: Filter; change: Change }
   const counts = useCounts(filter);
   const machines = useMachines();
   const queues = useList("queues", "/api/queues", {}).query;
-  const rest = NAMES.filter(
-    (name) =>
-      !["action", "queue", "text", "parent", "error", "errorText", "retryOf"].includes(name) && filter[name],
-  ).length;
+  const options: Record<string, string[] | undefined> = {
+    action: machines.data?.machines.map((machine) => machine.name),
+    queue: queues.data?.queues.map((queue) => queue.name),
+  };
+  const rest = shownIn("field").filter(([name]) => filter[name]).length;
   const [more, setMore] = useState(rest > 0);
 
   const toggle = (state: JobState) =>
@@ -62,21 +63,15 @@ export function FilterBar({ filter, change }: { filter: Filter; change: Change }
         })}
       </div>
       <div className="flex flex-wrap items-center gap-2">
-        <Pick
-          name="Action"
-          value={filter.action}
-          options={machines.data?.machines.map((machine) => machine.name) ?? []}
-          onChange={(action) => change({ action })}
-        />
-        <Pick
-          name="Queue"
-          value={filter.queue}
-          options={queues.data?.queues.map((queue) => queue.name) ?? []}
-          onChange={(queue) => change({ queue })}
-        />
-        {filter.text && (
-          <Chip name={`“${visibleLine(filter.text)}”`} onRemove={() => change({ text: null })} />
-        )}
+        {shownIn("menu").map(([name, { label }]) => (
+          <Pick
+            key={name}
+            name={label}
+            value={filter[name]}
+            options={options[name] ?? []}
+            onChange={(value) => change({ [name]: value })}
+          />
+        ))}
         {filter.input.map((each) => (
           <Chip
             key={each}
@@ -84,19 +79,10 @@ export function FilterBar({ filter, change }: { filter: Filter; change: Change }
             onRemove={() => change({ input: filter.input.filter((other) => other !== each) })}
           />
         ))}
-        {filter.parent && (
-          <Chip name={`children of ${filter.parent}`} onRemove={() => change({ parent: null })} />
-        )}
-        {filter.retryOf && (
-          <Chip name={`retries of ${filter.retryOf}`} onRemove={() => change({ retryOf: null })} />
-        )}
-        {filter.errorText && (
-          <Chip
-            name={`error: ${visibleLine(filter.errorText)}`}
-            onRemove={() => change({ errorText: null })}
-          />
-        )}
-        {filter.error && <Chip name="same error" onRemove={() => change({ error: null })} />}
+        {shownIn("chip").map(([name, { say }]) => {
+          const value = filter[name];
+          return value && <Chip key={name} name={say(value)} onRemove={() => change({ [name]: null })} />;
+        })}
         <button
           type="button"
           className="button button-small"
@@ -113,25 +99,15 @@ export function FilterBar({ filter, change }: { filter: Filter; change: Change }
       </div>
       {more && (
         <div className="panel grid gap-4 p-4 sm:grid-cols-2 lg:grid-cols-5">
-          {(["tag", "key", "schedule"] as const).map((name) => (
-            <Field key={name} name={name.charAt(0).toUpperCase() + name.slice(1)}>
-              <Late value={filter[name] ?? ""} onChange={(value) => change({ [name]: value || null })} />
+          {shownIn("field").map(([name, { label, time }]) => (
+            <Field key={name} name={label}>
+              <Late
+                type={time ? "datetime-local" : "text"}
+                value={filter[name] ?? ""}
+                onChange={(value) => change({ [name]: value || null })}
+              />
             </Field>
           ))}
-          <Field name="Accepted from">
-            <Late
-              type="datetime-local"
-              value={filter.from ?? ""}
-              onChange={(from) => change({ from: from || null })}
-            />
-          </Field>
-          <Field name="Accepted before">
-            <Late
-              type="datetime-local"
-              value={filter.to ?? ""}
-              onChange={(to) => change({ to: to || null })}
-            />
-          </Field>
         </div>
       )}
     </div>

@@ -1,22 +1,36 @@
+import type { QueryOf } from "@/lib/api-types";
 import { type JobState, STATES } from "@/lib/lifecycle.gen";
 import { instant } from "@/lib/time";
+import { visibleLine } from "@/lib/visible-text";
 
-/** Filters of one value, by the names the service and the address know them by. */
-export const NAMES = [
-  "action",
-  "queue",
-  "tag",
-  "key",
-  "schedule",
-  "parent",
-  "error",
-  "retryOf",
-  "errorText",
-  "text",
-  "from",
-  "to",
-] as const;
-type Name = (typeof NAMES)[number];
+/** How the bar sets a filter: in a menu, in a field behind "More filters", or only by taking its chip away. */
+type Shown =
+  | { in: "menu"; label: string }
+  | { in: "field"; label: string; time?: true }
+  | { in: "chip"; say: (value: string) => string };
+
+/** Filters of one value, by the names that the service and the address know them by; none may be left out. */
+export const FILTERS = {
+  action: { in: "menu", label: "Action" },
+  queue: { in: "menu", label: "Queue" },
+  text: { in: "chip", say: (text) => `“${visibleLine(text)}”` },
+  parent: { in: "chip", say: (id) => `children of ${id}` },
+  retryOf: { in: "chip", say: (id) => `retries of ${id}` },
+  errorText: { in: "chip", say: (words) => `error: ${visibleLine(words)}` },
+  error: { in: "chip", say: () => "same error" },
+  tag: { in: "field", label: "Tag" },
+  key: { in: "field", label: "Key" },
+  schedule: { in: "field", label: "Schedule" },
+  from: { in: "field", label: "Accepted from", time: true },
+  to: { in: "field", label: "Accepted before", time: true },
+} as const satisfies Record<Exclude<keyof QueryOf<"get", "/api/jobs/counts">, "state" | "input">, Shown>;
+type Name = keyof typeof FILTERS;
+const ALL = Object.entries<Shown>(FILTERS) as [Name, Shown][];
+const NAMES = ALL.map(([name]) => name);
+
+/** The filters that the bar sets in one of these ways. */
+export const shownIn = <W extends Shown["in"]>(where: W) =>
+  ALL.filter((each): each is [Name, Extract<Shown, { in: W }>] => each[1].in === where);
 
 export type Filter = { state: JobState[]; input: string[] } & Record<Name, string | null>;
 
@@ -37,9 +51,9 @@ export function asQuery(filter: Filter): JobFilters {
   const query: JobFilters = {};
   if (filter.state.length) query.state = filter.state;
   if (filter.input.length) query.input = filter.input;
-  for (const name of NAMES) {
+  for (const [name, shown] of ALL) {
     const value = filter[name];
-    if (value) query[name] = name === "from" || name === "to" ? instant(value) : value;
+    if (value) query[name] = "time" in shown ? instant(value) : value;
   }
   return query;
 }
