@@ -26,6 +26,12 @@ test("arguments fit on a line", () => {
   expect(preview(null)).toBe("");
 });
 
+test("the arguments that a list is filtered by stand first", () => {
+  const input = { card: "valid", email: "ada@example.com", total: 3 };
+  expect(preview(input, ["email:ada@example.com"])).toBe("email: ada@example.com, card: valid, total: 3");
+  expect(preview(input, ["*:3"])).toBe("total: 3, card: valid, email: ada@example.com");
+});
+
 test("a request is written for a shell and for Python", () => {
   const request = {
     action: "greet",

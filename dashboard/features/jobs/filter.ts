@@ -77,7 +77,8 @@ export function say(filter: Filter): string {
 /** An argument that is filtered by: `email:a@example.com`, or `*:…` where any argument may have the value. */
 export const sayArgument = (entry: string) =>
   entry.startsWith(ANY) ? `any argument: ${entry.slice(ANY.length)}` : entry;
-const ANY = "*:";
+/** Stands before the value of an argument of any name. */
+export const ANY = "*:";
 
 const WORDS: Record<string, Name | "state"> = {
   ...Object.fromEntries(NAMES.filter((name) => name !== "text").map((name) => [name, name])),

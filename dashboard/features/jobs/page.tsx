@@ -109,6 +109,7 @@ export function JobsPage() {
                   rows={pinned.rows}
                   selection={session && !may ? null : selection}
                   onCursor={setWalked}
+                  filters={filter.input}
                 />
               ) : older ? (
                 <Empty

@@ -14,9 +14,15 @@ import type { Row } from "./pinned-rows";
 import { preview } from "./preview";
 import type { Selection } from "./selection";
 
-type Props = { rows: readonly Row[]; selection: Selection | null; onCursor: (set: boolean) => void };
+type Props = {
+  rows: readonly Row[];
+  selection: Selection | null;
+  onCursor: (set: boolean) => void;
+  /** The arguments that the list is filtered by. */
+  filters: readonly string[];
+};
 
-export function JobTable({ rows, selection, onCursor }: Props) {
+export function JobTable({ rows, selection, onCursor, filters }: Props) {
   const hasSteps = useHasSteps();
   const jobs = rows.map((row) => row.job);
   const { current, clear } = useRows(
@@ -112,7 +118,7 @@ export function JobTable({ rows, selection, onCursor }: Props) {
               </Link>
             </td>
             <td className="whole">
-              <Action job={job} showStep={hasSteps(job.action)} />
+              <Action job={job} showStep={hasSteps(job.action)} filters={filters} />
             </td>
             <td className="truncate text-muted sm:max-xl:hidden" title={visibleLine(job.queue)}>
               {visibleLine(job.queue)}
@@ -167,8 +173,8 @@ function Pick({
 }
 
 /** What runs, with which arguments; two lines that keep their height whatever they say. */
-function Action({ job, showStep }: { job: Job; showStep: boolean }) {
-  const said = preview(job.input);
+function Action({ job, showStep, filters }: { job: Job; showStep: boolean; filters: Props["filters"] }) {
+  const said = preview(job.input, filters);
   return (
     <span className="block min-w-0">
       <span className="block truncate font-medium" title={visibleLine(job.action)}>
