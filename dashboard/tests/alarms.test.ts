@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { worstFirst } from "@/features/alarms/order";
 import { remediesOf } from "@/features/alarms/remedies";
@@ -25,9 +26,25 @@ test("an alarm leads to the jobs of its action, whatever their version", () => {
   expect(first).toMatchObject({ href: "/jobs/?state=pending&action=ship%40now" });
 });
 
-test("an alarm without a subject leads somewhere as well", () => {
-  for (const kind of ["retention_behind", "ledger_unbalanced", "check_failed"] as const)
-    expect(remediesOf({ kind, subject: "" })).not.toEqual([]);
+test("an alarm of each kind leads to a page, with or without a subject, unless it is about Postgres", () => {
+  const document = JSON.parse(readFileSync("../docs/reference/openapi.gen.json", "utf8"));
+  const kinds: Alarm["kind"][] = document.components.schemas.Alarm.properties.kind.enum;
+  for (const subject of ["", "s@1"]) {
+    const nowhere = kinds.filter((kind) => !remediesOf({ kind, subject }).some((each) => "href" in each));
+    expect(nowhere.sort()).toEqual([
+      "replica_unusable",
+      "standby_asynchronous",
+      "transaction_open",
+      "vacuum_behind",
+    ]);
+  }
+});
+
+test("an alarm about jobs leads to a list of them", () => {
+  for (const kind of ["queue_unserved", "jobs_overdue", "jobs_waiting", "jobs_running_long"] as const)
+    expect(
+      remediesOf({ kind, subject: "s" }).some((each) => "href" in each && /^\/jobs\/\?/.test(each.href)),
+    ).toBe(true);
 });
 
 test("the first remedy is a place to look, and what can be done about it follows", () => {

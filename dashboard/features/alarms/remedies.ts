@@ -44,7 +44,11 @@ const REMEDIES: Record<Alarm["kind"], (subject: string) => Remedy[]> = {
     { label: "Queue", href: queueHref(queue) },
     jobs("Pending jobs", { state: State.pending, queue }),
   ],
-  queue_unserved: (queue) => [{ label: "Queue", href: queueHref(queue) }, workers],
+  queue_unserved: (queue) => [
+    { label: "Queue", href: queueHref(queue) },
+    jobs("Pending jobs", { state: State.pending, queue }),
+    workers,
+  ],
   action_unknown: (subject) => [
     jobs("Pending jobs", { state: State.pending, action: withoutVersion(subject) }),
     bulk("Cancel all…", "cancel", { state: State.pending, action: withoutVersion(subject) }),
