@@ -42,7 +42,8 @@ def test_each_attempt_is_a_lane_that_says_where_its_time_went(look: Look, flaky:
     expect(first).to_contain_text(re.compile(r"ran (<1|\d+) ms"))
     expect(first).to_contain_text("the till does not answer")
     expect(second).to_contain_text(re.compile(r"backed off 2\.\d s"))
-    expect(second.locator("[data-piece=ran]")).to_have_count(1)
+    ran = second.locator("[data-piece=ran]")
+    expect(ran).to_have_attribute("title", re.compile(r"^ran .+, \+2\.\d s to \+2\.\d s \(.*\d\d:\d\d:\d\d"))
     page.get_by_role("button", name="Show every change").click()
     expect(page.get_by_test_id("timeline")).to_contain_text("retry")
 
@@ -65,6 +66,7 @@ def test_a_waiting_job_is_drawn_as_waiting_and_offers_its_signals(
     lane = page.locator("[data-lane='ship 1']")
     expect(lane).to_contain_text(re.compile("waiting .* for delivered"))
     expect(lane.locator("[data-piece=waited][data-open]")).to_have_count(1)
+    expect(page.get_by_test_id("waterfall")).to_contain_text("the line is now")
     page.get_by_role("button", name="Send delivered").click()
     page.get_by_label("Payload").fill('{"at": "noon"}')
     page.get_by_role("button", name="Send signal").click()
@@ -98,6 +100,24 @@ def test_the_log_is_searched_and_narrowed_by_level(look: Look, flaky: int, tmp_p
     assert download.value.suggested_filename == f"job-{flaky}.log"
     download.value.save_as(tmp_path / "log")
     assert "attempt=1" in (tmp_path / "log").read_text()
+
+
+def test_the_log_wraps_long_lines_and_fills_the_window(look: Look, site: Site) -> None:
+    job = site.enqueue("echo", {"value": "word " * 100})
+    site.until(job, "success")
+    page = look(f"/job/?id={job}")
+    log = page.get_by_role("log")
+    expect(log).to_contain_text("got it")
+    wide = "each => each.scrollWidth > each.clientWidth"
+    assert log.evaluate(wide)
+    page.get_by_role("button", name="Wrap long lines").click()
+    expect(page.get_by_role("button", name="Wrap long lines")).to_have_attribute("aria-pressed", "true")
+    assert not log.evaluate(wide)
+    page.get_by_role("button", name="Use the whole window for the log").click()
+    expect(page.get_by_title("Back to the page (Esc)")).to_be_visible()
+    assert log.bounding_box()["width"] > 1200  # without the navigation, which is 216 wide
+    page.keyboard.press("Escape")
+    expect(page.get_by_title("Use the whole window")).to_be_visible()
 
 
 def test_own_frames_of_a_traceback_come_first(look: Look, site: Site) -> None:
@@ -236,6 +256,31 @@ def test_errors_stand_in_groups_and_lead_to_their_jobs(look: Look, site: Site) -
     page.goto(f"/job/?id={jobs[0]}")
     page.get_by_role("link", name=re.compile(r"\d+ jobs? with this error")).click()
     expect(page).to_have_url(f"/jobs/?error={group['fingerprint']}&state=failed")
+
+
+def test_all_jobs_of_an_error_are_retried_once_they_were_counted(look: Look, site: Site) -> None:
+    site.until(site.enqueue("fail_in_a_thread"), "failed")
+    page = look("/errors/?action=fail_in_a_thread")
+    page.locator("[data-error]").get_by_role("button", name="Retry all…").click()
+    sheet = page.get_by_role("dialog")
+    expect(sheet.get_by_role("button", name="Retry", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(sheet.get_by_test_id("matched")).to_contain_text("will be retried")
+
+
+@pytest.mark.parametrize("path", ["/machine/?name=greet", "/queue/?name=default", "/schedule/?name=plotted"])
+def test_actions_queues_and_schedules_have_the_same_plots(look: Look, site: Site, path: str) -> None:
+    made = {"name": "plotted", "when": "every day at 4am", "action": "greet", "input": {"name": "you"}}
+    if path.startswith("/schedule/"):
+        site.call("POST", "/api/schedules", made)
+        site.until(site.call("POST", "/api/schedules/plotted/trigger", {})["job"]["id"], "success")
+    else:
+        site.until(site.enqueue("greet", {"name": "plotted"}), "success")
+    page = look(path)
+    for label in ("Jobs that ended", "Jobs that failed or expired", "Waiting times", "Run times"):
+        expect(page.get_by_role("img", name=re.compile(f"^{label}, over time"))).to_be_visible()
+    outcomes = page.get_by_role("list", name="The last outcomes")
+    outcomes.get_by_role("link", name=re.compile(r"^Job \d+: success")).last.click()
+    expect(page.locator("h1 [data-state=success]")).to_be_visible()
 
 
 def test_the_palette_goes_to_pages_jobs_and_actions(look: Look, site: Site) -> None:
