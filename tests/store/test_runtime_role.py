@@ -288,7 +288,9 @@ async def test_sessions_are_ended_by_a_role_that_works_as_another(
         await frozen.execute(f"set application_name = '{name}'")
         await frozen.execute(f"{LOCKS_A_JOB}; select pg_advisory_xact_lock(7)")
         pid = frozen.get_server_pid()
-        waits = f"select 1 from pg_stat_activity where pid = {pid} and clock_timestamp() - state_change > '0.7 s'"
+        waits = (
+            f"select 1 from pg_stat_activity where pid = {pid} and clock_timestamp() - state_change > '0.7 s'"
+        )
         await until(lambda: kairos_admin.execute(waits.encode()).fetchone(), "a session that waits for long")
         if statement == "end_sessions":
             assert await end_frozen(app.store, await find_blockers(app.store, job))

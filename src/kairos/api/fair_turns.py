@@ -17,9 +17,9 @@ class FairTurns:
     """Begin requests in the order in which they came, a few in each turn of the event loop; health checks at once.
 
     Whatever is ready runs before new bytes are read. If hundreds of connections pipeline requests, each of them has one
-    ready in every turn: a turn then took a good part of a second, and a new connection needs several.
+    ready in every turn, and a new connection needs several turns.
 
-    No more than `most` requests wait. Their clients may have left, and are then not counted as connections.
+    At most `most` requests wait, and others begin at once: clients that left may have requests here, without limit.
     """
 
     def __init__(self, app: ASGIApp, most: int) -> None:
