@@ -108,6 +108,14 @@ async def test_a_replica_that_is_lost_leaves_the_reads_to_the_primary_with_an_al
         assert any("does not answer" in detail for detail in await alarms(app))
 
 
+async def test_a_replica_whose_url_is_not_understood_leaves_the_reads_to_the_primary_with_an_alarm(cluster):
+    async with served(cluster, replica_url="nonsense") as (app, nothing, client):
+        job = await nothing.enqueue()
+        answer = (await client.get("/api/jobs")).json()
+        assert answer["jobs"][0]["id"] == job.id and "age" not in answer
+        assert any("URL is not understood" in detail for detail in await alarms(app))
+
+
 async def test_a_replica_that_lags_is_left_until_it_has_caught_up(cluster):
     async with served(cluster, replica_lag=1.0) as (app, nothing, client):
         await until(lambda: aged(client))

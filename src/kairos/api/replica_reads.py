@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from kairos.errors import DatabaseUnavailable
+from kairos.errors import ConfigError, DatabaseUnavailable
 from kairos.logger import Logger
 from kairos.store.async_store import AsyncStore
 from kairos.store.driver_errors import REFUSED, RETRYABLE
@@ -92,7 +92,7 @@ class ReplicaReads(AbstractAsyncContextManager["ReplicaReads"]):
         try:
             proven = await self._fresh()
             found = await drive(make(), self._store.run, Outbox())
-        except (DatabaseUnavailable, TimeoutError, *RETRYABLE, REFUSED) as error:
+        except (ConfigError, DatabaseUnavailable, TimeoutError, *RETRYABLE, REFUSED) as error:
             raise await self._unusable(f"it does not answer ({error or type(error).__name__})") from error
         return found, time.monotonic() - proven
 
