@@ -42,6 +42,11 @@ def talk_then_wait(ctx: Context, folder: str) -> str:
     return "went"
 
 
+def recite(ctx: Context, lines: int) -> None:
+    for number in range(lines):
+        ctx.log.info(str(number))
+
+
 def hang(folder: str) -> None:
     note(folder, "begun")
     while not Path(folder, "go").exists():
@@ -97,7 +102,19 @@ class State(BaseModel):
 
 def declare(kind: str) -> None:
     module = vars(sys.modules[__name__])
-    for function in (square, talk_then_wait, hang, hold, die, large, complain, unreadable, transact, brief):
+    for function in (
+        square,
+        talk_then_wait,
+        recite,
+        hang,
+        hold,
+        die,
+        large,
+        complain,
+        unreadable,
+        transact,
+        brief,
+    ):
         name = f"{function.__name__}_{kind}"
         timeout = "2s" if function is hang else None
         capture = function is square

@@ -146,7 +146,7 @@ def test_a_node_without_the_code_says_what_is_missing():
         "main": None,
         "action": ("a", 1),
     }
-    envelope = pickle.loads(task.run("1", pickle.dumps(request), lambda _: None))
+    envelope = pickle.loads(task.run("1", pickle.dumps(request), lambda *_: None))
     assert envelope["unfit"] == "ModuleNotFoundError: No module named 'no_such_module'"
 
 
@@ -172,7 +172,7 @@ def test_a_program_that_is_no_module_travels_as_its_source():
         "inbox": [],
         "context": context,
     }
-    envelope = pickle.loads(task.run("1", pickle.dumps(request), lambda _: None))
+    envelope = pickle.loads(task.run("1", pickle.dumps(request), lambda *_: None))
     assert pickle.loads(envelope["answer"])["value"] == 8
 
 

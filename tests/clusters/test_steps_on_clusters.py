@@ -88,6 +88,13 @@ async def test_lines_and_progress_come_while_the_step_runs(app, action, tmp_path
         assert (await ended(app, job.id)).output == "went"
 
 
+async def test_a_step_that_logs_faster_than_lines_are_stored_waits_and_loses_none(app, action):
+    async with working(app):
+        job = await app.enqueue(action("recite").call(lines=20_000))
+        assert (await ended_patiently(app, job.id)).state == "success"
+        assert await lines(app, job.id) == [str(number) for number in range(20_000)]
+
+
 async def test_what_a_step_on_a_cluster_raises_is_answered_by_its_policy(app, action):
     (job,) = await run(app, action("wrong").call())
     assert (job.state, job.output, job.attempt) == ("success", 1, 1)

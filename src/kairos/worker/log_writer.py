@@ -100,6 +100,11 @@ class LogWriter(Loop):
             ):  # the thread outlived the event loop, and nothing is written any more
                 self._loop.call_soon_threadsafe(self.wake)
 
+    async def room(self, job: int) -> None:
+        """Wait while the job has more than half of the lines that may be unwritten, but not during an outage."""
+        while not self._failures and len(self._jobs.get(job, UnwrittenLines()).lines) > MAX_LINES // 2:
+            await asyncio.sleep(WINDOW)
+
     # Called by the flusher
 
     def has_lines(self, job: int) -> bool:

@@ -115,7 +115,7 @@ class Worker:
             quarantine=Quarantine(self._leases, mark_in(store, self.name)),
             on_death=_exit_if_loop_died,
             since_start=since_start_in(store),
-            clusters=Clusters(store.settings, self._report_cluster),
+            clusters=Clusters(store.settings, self._report_cluster, lambda job: self.log_writer.room(job)),
         )
         self.picker = Picker(
             store,

@@ -2,7 +2,7 @@
 
 Ray's client exits its process when the cluster is lost, and may hang while it connects: the worker must do neither.
 
-    in:   {"run": token, "body": bytes}   {"stop": token}   {"drop": token}
+    in:   {"run": token, "body": bytes}   {"stop": token}   {"drop": token}   {"taken": token}
     out:  {"up": address}   {"down": reason}   {"of": token, "batch" | "envelope" | "lost" | "unfit" | "stopped": …}
 """
 
@@ -26,8 +26,9 @@ from kairos.worker.step_process import die_with_parent
 _CONNECT_TIMEOUT = 5.0  # seconds for a connection to the address
 _START_TIMEOUT = 60.0  # seconds for the start of the client after that
 _CHECK_EVERY, _CHECK_TIMEOUT = 2.0, 10.0  # seconds
-# Seconds to wait for batches that were sent before the answer but arrive after it.
-_LATE = 5.0
+# How long to wait for lines that were sent before the answer but arrive after it, since the last that came: this many
+# turns of this many seconds. Turns, because a pipe that is full may hold up this process for seconds.
+LATE_TURNS, _TURN = 500, 0.01
 # Seconds within which a cluster must answer a check after it lost a task.
 _CHECK_TIMEOUT_AFTER_LOSS = 3.0
 
@@ -51,7 +52,7 @@ class Bridge:
         self._answers = os.fdopen(answers, "wb")
         self._lock = threading.Lock()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._batches: dict[str, int] = {}  # how many have arrived, by token
+        self._lines: dict[str, int] = {}  # by token: how many came
 
     async def serve(self, address: str) -> None:
         limit = threading.Timer(
@@ -81,6 +82,8 @@ class Bridge:
             self._tasks[token] = asyncio.create_task(self._run(token, request["body"]))
         elif "stop" in request:
             self._spawn(self._cluster.stop(request["stop"]))
+        elif "taken" in request:
+            self._spawn(self._cluster.taken(request["taken"]))
         elif request["drop"] in self._tasks:
             self._spawn(self._cluster.drop(request["drop"]))  # its answer is ignored
 
@@ -97,8 +100,8 @@ class Bridge:
         answer: dict[str, Any]
         try:
             envelope: dict[str, Any] = pickle.loads(await self._cluster.run(token, body))  # noqa: S301 (made by task.run)
-            await self._await_batches(token, envelope.get("sent", 0))
-            answer = {"envelope": envelope}
+            missing = await self._await_lines(token, envelope.get("sent", 0))
+            answer = {"envelope": envelope, "missing": missing}
         except TaskLost as error:
             await self._check_after_loss()
             answer = {"lost": str(error)}
@@ -111,19 +114,26 @@ class Bridge:
             answer = {"lost": error_text(error)}
         finally:
             self._tasks.pop(token, None)
-            self._batches.pop(token, None)
+            self._lines.pop(token, None)
         self._write({"of": token, **answer})
 
-    async def _await_batches(self, token: str, sent: int) -> None:
-        """Wait for batches that were sent before the answer: lines are stored before the outcome."""
-        deadline = asyncio.get_running_loop().time() + _LATE
-        while self._batches.get(token, 0) < sent and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(0.01)
+    async def _await_lines(self, token: str, sent: int) -> int:
+        """Wait for lines that were sent before the answer, so that they are stored before the outcome.
+
+        Return how many are missing.
+        """
+        came, turns = self._lines.get(token, 0), 0
+        while came < sent and turns < LATE_TURNS:
+            await asyncio.sleep(_TURN)
+            before, came = came, self._lines.get(token, 0)
+            turns = turns + 1 if came == before else 0
+        return max(sent - came, 0)
 
     def _deliver(self, batch: bytes) -> None:
         message = pickle.loads(batch)  # noqa: S301 (made by task.Messages)
         if message["of"] in self._tasks:
-            self._batches[message["of"]] = self._batches.get(message["of"], 0) + 1
+            lines = sum(kind == "log" for kind, _ in message["batch"])
+            self._lines[message["of"]] = self._lines.get(message["of"], 0) + lines
             self._write(message)
 
     async def _check_repeatedly(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +15,8 @@ from distributed.scheduler import KilledWorker
 
 from kairos.worker.clusters import task
 from kairos.worker.clusters.client import Stopped, TaskLost, Unfit
+
+_room: dict[str, threading.Semaphore] = {}  # by token: of the tasks that this Dask worker runs
 
 
 class Cluster:
@@ -85,6 +88,10 @@ class Cluster:
         if future is not None:
             await future.cancel()
 
+    async def taken(self, token: str) -> None:
+        if (where := self._begun.get(token)) is not None:
+            await self._client.run(make_room, token, workers=[where], on_error="ignore")
+
     async def check(self) -> None:
         # Copied first: the answer of the scheduler may not know tasks that begin while it is under way.
         begun = dict(self._begun)
@@ -111,4 +118,20 @@ def run_on_dask(topic: str, token: str, body: bytes) -> bytes | None:
         return None
     begun.set()
     worker.log_event(topic, ("begun", token, worker.address))
-    return task.run(token, body, lambda batch: worker.log_event(topic, ("batch", token, batch)))
+    room = _room[token] = threading.Semaphore(task.MOST_UNTAKEN)
+
+    def send(batch: bytes, full: bool) -> None:
+        worker.log_event(topic, ("batch", token, batch))
+        if full:
+            room.acquire(timeout=task.PATIENCE)
+
+    try:
+        return task.run(token, body, send)
+    finally:
+        del _room[token]
+
+
+def make_room(token: str) -> None:
+    """Let a task of this Dask worker send one more full batch."""
+    if (room := _room.get(token)) is not None:
+        room.release()

@@ -30,10 +30,20 @@ class Mailbox:
     def __init__(self) -> None:
         self._batches: list[bytes] = []
         self._some = asyncio.Event()
+        self._room: dict[str, asyncio.Semaphore] = {}  # by token: of tasks that sent full batches
 
-    async def put(self, batch: bytes) -> None:
+    async def put(self, token: str, batch: bytes, full: bool) -> None:
         self._batches.append(batch)
         self._some.set()
+        if full:
+            await self._room.setdefault(token, asyncio.Semaphore(task.MOST_UNTAKEN)).acquire()
+
+    async def taken(self, token: str) -> None:
+        if token in self._room:
+            self._room[token].release()
+
+    async def forget(self, token: str) -> None:
+        self._room.pop(token, None)
 
     async def take(self) -> list[bytes]:
         """Return the batches that came since the last call, or none after some seconds."""
@@ -47,7 +57,14 @@ class Mailbox:
 
 def run_on_ray(mailbox: Any, token: str, body: bytes) -> bytes:
     """Run one step in a worker process of Ray."""
-    return task.run(token, body, lambda batch: mailbox.put.remote(batch))
+
+    def send(batch: bytes, full: bool) -> None:
+        put = mailbox.put.remote(token, batch, full)
+        if full:
+            with suppress(exceptions.RayError):  # it took too long, or the worker is gone
+                ray.get(put, timeout=task.PATIENCE)
+
+    return task.run(token, body, send)
 
 
 class Cluster:
@@ -55,6 +72,7 @@ class Cluster:
 
     def __init__(self) -> None:
         self._refs: dict[str, Any] = {}
+        self._talkative: set[str] = set()  # tokens of tasks that sent full batches
 
     async def connect(self, address: str, deliver: Callable[[bytes], None]) -> str:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -82,6 +100,9 @@ class Cluster:
             raise Unfit(_first_line(error)) from error
         finally:
             self._refs.pop(token, None)
+            if token in self._talkative:
+                self._talkative.discard(token)
+                self._mailbox.forget.remote(token)
         return answer
 
     async def stop(self, token: str) -> None:
@@ -90,6 +111,11 @@ class Cluster:
     async def drop(self, token: str) -> None:
         if (ref := self._refs.pop(token, None)) is not None:
             await asyncio.to_thread(ray.cancel, ref, force=True)
+
+    async def taken(self, token: str) -> None:
+        if token in self._refs:
+            self._talkative.add(token)
+            self._mailbox.taken.remote(token)
 
     async def check(self) -> None:
         if self._reading.done():

@@ -23,7 +23,7 @@ from kairos.logger import Logger
 from kairos.machine.context import Context, write_log
 from kairos.machine.definition import CLUSTERS, Machine, Step
 from kairos.worker.claim import Claim
-from kairos.worker.clusters.task import versions
+from kairos.worker.clusters.task import BATCH, versions
 from kairos.worker.pickle_pipe import framed, receive
 from kairos.worker.process_pool import environment_without_passwords, request_of, value_of
 from kairos.worker.settle import error_text
@@ -39,17 +39,19 @@ _REPORT_EVERY = 30.0
 _ASKED_TO_STOP = ("dask",)
 
 Report = Callable[[str, str], Awaitable[None]]
+Room = Callable[[int], Awaitable[None]]
 
 
 class Clusters:
     """The clusters of one worker, each connected on first use.
 
-    `report` is called with the name of a cluster that cannot run steps, and with the reason.
+    `report` is called with the name of a cluster that cannot run steps, and with the reason. `room` waits until more
+    log lines of a job can be taken.
     """
 
-    def __init__(self, settings: Settings, report: Report | None = None) -> None:
+    def __init__(self, settings: Settings, report: Report | None = None, room: Room | None = None) -> None:
         self._pools = {
-            kind: ClusterPool(kind, getattr(settings, f"{kind}_address"), report) for kind in CLUSTERS
+            kind: ClusterPool(kind, getattr(settings, f"{kind}_address"), report, room) for kind in CLUSTERS
         }
 
     def of(self, kind: str) -> ClusterPool:
@@ -81,10 +83,13 @@ def check_cluster(kind: str, address: str | None, machine: Machine, step: Step) 
 class ClusterPool:
     """Runs steps on one cluster: connects on first use, and reconnects with growing pauses."""
 
-    def __init__(self, kind: str, address: str | None, report: Report | None = None) -> None:
+    def __init__(
+        self, kind: str, address: str | None, report: Report | None = None, room: Room | None = None
+    ) -> None:
         self._kind = kind
         self._address = address
         self._report = report
+        self._room = room
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
         self._failures = 0
@@ -144,6 +149,8 @@ class ClusterPool:
             raise self._unavailable(
                 f"{where} {self._kind} cluster cannot run step {step.name!r}: {unfit}", UNFIT_PAUSE
             )
+        if missing := answer["missing"]:
+            write_log(ctx, "error", f"{missing} lines were dropped: the cluster did not deliver them.")
         for kind, values in envelope["rest"]:
             apply_message(ctx, kind, values)
         try:
@@ -164,7 +171,7 @@ class ClusterPool:
             if (left := self._not_before - time.monotonic()) > 0:
                 raise self._unavailable(self._why, left, again=True)
             assert self._address is not None
-            connection = Connection(self._kind, self._address)
+            connection = Connection(self._kind, self._address, self._room)
             try:
                 await connection.open()
             except ConnectionError as error:
@@ -200,9 +207,11 @@ class ClusterPool:
 class Connection:
     """One bridge process, and the steps that were sent through it."""
 
-    def __init__(self, kind: str, address: str) -> None:
+    def __init__(self, kind: str, address: str, room: Room | None = None) -> None:
         self._kind = kind
         self._address = address
+        self._room = room
+        self._taking: set[asyncio.Task[None]] = set()
         self._waiting: dict[str, tuple[asyncio.Future[dict[str, Any]], Context[Any]]] = {}
         self._name = uuid.uuid4().hex  # processes of a cluster run steps of several workers
         self._tokens = itertools.count(1)
@@ -271,6 +280,10 @@ class Connection:
             if "batch" in message:
                 for kind, values in message["batch"]:
                     apply_message(ctx, kind, values)
+                if len(message["batch"]) >= BATCH:
+                    taking = asyncio.create_task(self._take(message["of"], ctx))
+                    self._taking.add(taking)
+                    taking.add_done_callback(self._taking.discard)
                 continue
             del self._waiting[message["of"]]
             answer.set_result(message)
@@ -280,6 +293,12 @@ class Connection:
             if not answer.done():
                 answer.set_result({"down": reason})
         await self._process.wait()
+
+    async def _take(self, token: str, ctx: Context[Any]) -> None:
+        """Let a step send one more full batch once there is room for its lines."""
+        if self._room is not None:
+            await self._room(ctx.id)
+        self._write({"taken": token})
 
     async def _read(self) -> dict[str, Any] | None:
         assert self._process.stdout is not None

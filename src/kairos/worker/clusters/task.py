@@ -31,11 +31,16 @@ from kairos.worker.step_process import encode, failed, load, run_step
 MOST_BYTES = 16 << 20
 # Characters of a message that come back in place of an error that is larger than that.
 _MOST_TEXT = 100_000
-# Progress and lines are sent in batches: after `_EVERY` seconds, or as soon as there are `_BATCH` of them.
+# Progress and lines are sent in batches: after `_EVERY` seconds, or as soon as there are `BATCH` of them.
 _EVERY = 0.2
-_BATCH = 500
+BATCH = 500
+# How many full batches of a step may be on their way: the worker takes them as fast as it can store the lines. The step
+# waits for that in its next call, at most `PATIENCE` seconds each time.
+MOST_UNTAKEN = 4
+PATIENCE = 10.0
 
-Send = Callable[[bytes], None]
+# Takes a batch, and whether it is full: then it waits for the worker as said above.
+Send = Callable[[bytes, bool], None]
 
 _running: dict[str, Context[Any]] = {}  # by token: the steps that this process runs
 _loading = threading.Lock()  # held while a program is loaded
@@ -92,7 +97,7 @@ class Messages:
         self._token = token
         self._send = send
         self._kept: list[tuple[str, tuple[Any, ...]]] = []
-        self._sent = 0
+        self._sent = 0  # log lines
         self._timer: threading.Timer | None = None
         self._over = False
         self._lock = threading.Lock()
@@ -109,7 +114,7 @@ class Messages:
         raise RuntimeError("ctx.transaction() is the worker's: a step on a cluster has none.")
 
     def close(self) -> tuple[list[tuple[str, tuple[Any, ...]]], int]:
-        """Return the messages that were not sent, and how many batches were sent; drop whatever is added later."""
+        """Return the messages that were not sent, and how many lines were sent; drop whatever is added later."""
         with self._lock:
             self._over = True
             if self._timer is not None:
@@ -123,7 +128,7 @@ class Messages:
             if kind == "progress":  # only the latest counts
                 self._kept = [each for each in self._kept if each[0] != kind]
             self._kept.append((kind, values))
-            full = len(self._kept) >= _BATCH
+            full = len(self._kept) >= BATCH
             if self._timer is None and not full:
                 self._timer = threading.Timer(_EVERY, self._flush)
                 self._timer.daemon = True
@@ -139,9 +144,9 @@ class Messages:
             if self._over or not self._kept:
                 return
             with suppress(Exception):  # the batch stays, and goes with the next one or with the answer
-                self._send(pickle.dumps({"of": self._token, "batch": self._kept}))
+                self._send(pickle.dumps({"of": self._token, "batch": self._kept}), len(self._kept) >= BATCH)
+                self._sent += sum(kind == "log" for kind, _ in self._kept)
                 self._kept = []
-                self._sent += 1
 
 
 def _difference(theirs: dict[str, str]) -> str | None:
