@@ -151,7 +151,7 @@ def _origin(module: str, machine: Machine) -> tuple[str, str | None]:
     if (spec := getattr(main, "__spec__", None)) is not None:
         return spec.name, None  # python -m: by its own name, or relative imports would break
     if (file := getattr(main, "__file__", None)) is None:
-        raise BadDefinition(f"{machine.name!r} cannot run in a process: it was not defined in a file.")
+        raise BadDefinition(f"{machine.name!r} cannot run in another process: it was not defined in a file.")
     return module, file
 
 

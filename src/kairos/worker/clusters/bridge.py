@@ -172,8 +172,11 @@ async def _reach(address: str) -> None:
     """Check that the address accepts a connection: the clients themselves would wait for minutes."""
     parts = urlsplit(address if "://" in address else f"tcp://{address}")
     if parts.scheme in ("tcp", "tls", "ray") and parts.hostname and parts.port:
-        async with asyncio.timeout(_CONNECT_TIMEOUT):
-            _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        try:
+            async with asyncio.timeout(_CONNECT_TIMEOUT):
+                _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+        except TimeoutError:
+            raise ConnectionError(f"it did not answer within {_CONNECT_TIMEOUT:g} s") from None
         writer.close()
 
 
