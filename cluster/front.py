@@ -51,7 +51,6 @@ ignore_startup_parameters = extra_float_digits
 server_tls_sslmode = disable
 server_login_retry = 0.2
 server_connect_timeout = 1
-server_check_delay = 0
 """
 
 
