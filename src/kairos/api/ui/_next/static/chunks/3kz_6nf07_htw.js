@@ -1,1 +1,0 @@
-(globalThis.TURBOPACK||(globalThis.TURBOPACK=[])).push(["object"==typeof document?document.currentScript:void 0,34415,s=>{s.v(t=>Promise.all(["static/chunks/1xq9cdrticpr2.js","static/chunks/2sppq7d98yu-v.js"].map(t=>s.l(t))).then(()=>t(65205)))},28217,s=>{s.v(t=>Promise.all(["static/chunks/2zb-l7dbj5ch3.js"].map(t=>s.l(t))).then(()=>t(20405)))}]);
