@@ -36,9 +36,8 @@ FILTERS = {
 def requests(databases: Databases, seconds: float, rate: int) -> Figures:
     """Return the milliseconds of `POST /api/jobs` at a steady rate."""
     with _served(databases, "none") as port:
-        asyncio.run(
-            _steadily(port, 2.0, rate)
-        )  # connections to the database are opened by the first requests
+        # Connections to the database are opened by the first requests.
+        asyncio.run(_steadily(port, 2.0, rate))
         waits = asyncio.run(_steadily(port, seconds, rate))
     return {f"p{100 * share:.0f}": percentile(waits, share) for share in (0.5, 0.95, 0.99)}
 

@@ -158,9 +158,8 @@ class Kairos(_App, AsyncOperations):
         self._notice_closed_loop()
         if self._store is not None:
             return
-        opening = self._opening = (
-            self._opening or asyncio.Lock()
-        )  # created here: a lock belongs to the running loop
+        # Created here: a lock belongs to the running loop.
+        opening = self._opening = self._opening or asyncio.Lock()
         async with opening:
             if self._store is None:
                 self._store = await self._connect()

@@ -188,9 +188,8 @@ async def test_a_schedule_whose_action_no_live_worker_knows_is_an_alarm_before_i
 ) -> None:
     watched.app.job(name="report")(lambda: None)
     await watched.app.schedules.add("nightly", "every day at 03:00", watched.app.action("report").call())
-    assert (
-        await watched.raised("action_unknown", "report@1") is None
-    )  # nobody is there: that is another alarm
+    # Nobody is there: that is another alarm.
+    assert await watched.raised("action_unknown", "report@1") is None
     await watched.present()
     assert await watched.raised("action_unknown", "report@1")
     await watched.present("w2", machines=["report@1"])
@@ -478,9 +477,8 @@ async def test_jobs_behind_a_job_of_their_key_that_does_not_end_are_an_alarm(
         assert alarm.cause.startswith(
             f"Key customer 7 has 1000 or more jobs that must wait for job {head}, which has been"
         )
-        assert (
-            await watched.raised("key_held_up", "customer 8") is None
-        )  # it runs for as long, and nobody waits
+        # It runs for as long, and nobody waits.
+        assert await watched.raised("key_held_up", "customer 8") is None
         await hand.commit(done(claims[head]), done(claims[quick]))
         assert await watched.raised("key_held_up", "customer 7") is None
 

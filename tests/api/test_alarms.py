@@ -37,9 +37,8 @@ async def test_the_alarms_that_are_known_are_answered_while_a_look_takes_long(
     monkeypatch.setattr(alarm_refresh, "TIMEOUT", 0.2)
     await look_again(app)
     async with app.store.transaction() as connection:
-        await app.store.on(
-            connection, Query("lock_alarm_check")
-        )  # somebody else looks, and does not come to an end
+        # Somebody else looks, and does not come to an end.
+        await app.store.on(connection, Query("lock_alarm_check"))
         answer = await http.get("/api/alarms")
         assert answer.status_code == 200
         assert [each["kind"] for each in answer.json()["alarms"]] == ["jobs_failed"]

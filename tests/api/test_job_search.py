@@ -506,9 +506,8 @@ async def test_counts_name_the_states_that_may_have_more(
     assert await at_least(queue="default") == ["success"]
     monkeypatch.setattr(find_jobs, "MAX_SCANNED", 1)
     monkeypatch.setattr(find_jobs, "COUNTED_SAMPLE", 1)
-    assert (
-        len(await at_least(text="plain")) == 8
-    )  # the newest were examined, and any state may have older ones
+    # The newest were examined, and any state may have older ones.
+    assert len(await at_least(text="plain")) == 8
 
 
 async def test_a_queue_that_ever_had_a_job_stays(http: httpx2.AsyncClient, app: Kairos) -> None:

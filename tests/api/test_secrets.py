@@ -270,9 +270,8 @@ async def test_no_secret_is_shown_anywhere(world: World) -> None:
             f"{what} in {name}: {_around(seen, secret)}" for what, secret in secrets.items() if secret in seen
         ]
         if name != "lists of everything else" and not name.startswith("the tables") and QUERY in seen:
-            leaks.append(
-                f"query in {name}: {_around(seen, QUERY)}"
-            )  # the URL of a webhook is shown to admins
+            # The URL of a webhook is shown to admins.
+            leaks.append(f"query in {name}: {_around(seen, QUERY)}")
     assert not leaks, "\n".join(leaks)
     # The search would find them: they reached the step, and every place did show what it shows.
     assert "[redacted]" in shown["jobs and their history logs and signals"]

@@ -214,9 +214,8 @@ async def test_retry_takes_the_first_step_of_the_app_it_is_given(
 ) -> None:
     job = kairos("enqueue", shop, "order", "order_id=1", "--json").json["job"]
     with client.store.transaction() as connection:
-        connection.execute(
-            b"update kairos.gen_durable set step = 'ship'"
-        )  # its first step had another name then
+        # Its first step had another name then.
+        connection.execute(b"update kairos.gen_durable set step = 'ship'")
     kairos("jobs", "cancel", job["id"])
     assert kairos("jobs", "retry", job["id"], "--json").json["job"]["step"] == "ship"
     assert kairos("jobs", "retry", job["id"], "--app", shop, "--json").json["job"]["step"] == "charge"

@@ -45,9 +45,8 @@ def test_both_apps_and_both_connections_have_the_same_verbs_with_the_same_words(
     for cls in (Kairos, SyncKairos, AsyncOnConnection, SyncOnConnection):
         assert public(OperationMethods) <= public(cls)
         for name in public(OperationMethods):
-            assert (
-                getattr(cls, name) is getattr(OperationMethods, name) or name == "run"
-            )  # what tells the worlds apart
+            # What tells the worlds apart.
+            assert getattr(cls, name) is getattr(OperationMethods, name) or name == "run"
             assert inspect.getdoc(getattr(OperationMethods, name)), name
 
 

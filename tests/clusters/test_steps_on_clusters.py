@@ -170,9 +170,8 @@ async def test_a_cancel_stops_only_its_own_step_where_several_workers_share_a_cl
 
 async def test_a_step_that_runs_too_long_times_out_and_the_worker_goes_on(app, action, tmp_path):
     async with working(app):
-        first = await app.enqueue(
-            action("square").call(number=1)
-        )  # the client's start is no part of the timeout below
+        # The client's start is no part of the timeout below.
+        first = await app.enqueue(action("square").call(number=1))
         await ended_patiently(app, first.id)
         job = await app.enqueue(action("hang").call(folder=str(tmp_path)))
         job = await ended(app, job.id)

@@ -51,6 +51,5 @@ def test_the_dashboard_works_mounted_under_a_prefix(look: Look, site: Site) -> N
     page.go_back()
     expect(page.get_by_test_id("job-id")).to_be_visible()
     assert outside == []
-    page.unroute_all(
-        behavior="wait"
-    )  # a page that closes takes the answers that are still being changed with it
+    # A page that closes takes the answers that are still being changed with it.
+    page.unroute_all(behavior="wait")

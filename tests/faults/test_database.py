@@ -69,9 +69,8 @@ async def test_postgres_that_crashes_under_load_loses_no_accepted_job_and_the_wo
             os.kill(pid, signal.SIGQUIT)  # what `pg_ctl restart -m immediate` does first
             await until(lambda: not server.is_alive())
             await asyncio.to_thread(server.start)
-            await until(
-                lambda: patiently(app.action("work").enqueue)
-            )  # what is accepted from now on counts too
+            # What is accepted from now on counts too.
+            await until(lambda: patiently(app.action("work").enqueue))
             await until(lambda: patiently(all_done, app))
             await check_once(app, len(calls) + 1)
 

@@ -89,9 +89,8 @@ async def test_a_schedule_whose_ticks_postgres_refuses_does_not_stop_the_others(
     assert (await app.schedules.get("refused")).paused_at is None
     async with app.store.connection() as connection:
         await connection.execute("drop function public.refuse() cascade")
-    await fire_all(
-        app
-    )  # another worker does not know of the refusal; the first one tries again after a minute
+    # Another worker does not know of the refusal; the first one tries again after a minute.
+    await fire_all(app)
     assert await outcome(app, "refused") == (1, 0)
 
 

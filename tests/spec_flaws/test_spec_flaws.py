@@ -128,9 +128,8 @@ async def test_4_work_for_later_is_never_read(jobs: Rig) -> None:
     for _ in range(3):
         await seeded(jobs, 20_000, "eligible_at, priority", "now() + interval '30 days', -5")
         looks.append((await plan(jobs, jobs.store.sql["pick_jobs"], *our_pick()))[1])
-    assert (
-        max(looks) < looks[0] + 100
-    )  # levels of the index and what explaining left dead; not the 40,000 rows
+    # Levels of the index and what explaining left dead; not the 40,000 rows.
+    assert max(looks) < looks[0] + 100
 
 
 async def test_5_a_hot_key_took_every_place_of_a_pick(jobs: Rig) -> None:

@@ -199,9 +199,8 @@ async def test_a_migration_that_is_kept_waiting_gives_up_and_names_who_is_in_its
 async def test_nobody_waits_behind_a_migration_that_waits(
     kairos_database: str, waiting: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        migrate, "PAUSES", (60.0,)
-    )  # it pauses between its tries for longer than the test takes
+    # It pauses between its tries for longer than the test takes.
+    monkeypatch.setattr(migrate, "PAUSES", (60.0,))
     migrating = asyncio.create_task(Kairos(kairos_database).migrate())
     with holder(kairos_database):
         tried = "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle'"

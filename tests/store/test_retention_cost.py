@@ -164,9 +164,8 @@ def test_a_database_of_the_version_before_is_migrated_and_its_jobs_leave_whole(
         reader.execute("select count(*) from kairos.signals")
         with pytest.raises(MigrationBlocked, match="report"):
             SyncKairos(bare).migrate()
-        ask(
-            bare, SIGNAL.format("(select max(id) from kairos.gen_durable)")
-        )  # nobody else is held up meanwhile
+        # Nobody else is held up meanwhile.
+        ask(bare, SIGNAL.format("(select max(id) from kairos.gen_durable)"))
         ask(bare, f"delete from kairos.gen_durable where id = {first(bare)}")
     assert ask(bare, "select count(*) from kairos.signals") == [(JOBS,)]
     SyncKairos(bare).migrate()

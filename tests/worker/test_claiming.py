@@ -103,9 +103,8 @@ async def test_a_due_job_that_somebody_has_locked_is_looked_for_less_and_less_of
     @app.job
     async def work() -> None: ...
 
-    monkeypatch.setattr(
-        FrozenSessions, "end", search_for_none
-    )  # its searches come by the clock, not by the tick
+    # Its searches come by the clock, not by the tick.
+    monkeypatch.setattr(FrozenSessions, "end", search_for_none)
     async with app:
         hand = Hand(app.store, "w")
         job = await work.enqueue()

@@ -37,9 +37,8 @@ async def test_ten_steps_take_one_claim_when_they_run_ahead_and_ten_when_not(app
         job = await ended(app, (await machine.enqueue()).id)
         assert await verbs(app, job.id) == ["next"] * 9 + ["done"]
         assert {row.from_state for row in await app.history(job.id)} == {"running"}
-    assert job.output == list(
-        range(1, 11)
-    )  # each step has a token of its own, so each commit finds itself once
+    # Each step has a token of its own, so each commit finds itself once.
+    assert job.output == list(range(1, 11))
     assert picks.count(False) == claims
 
 

@@ -61,9 +61,8 @@ class DatabaseChoice:
     def export(self) -> None:
         """Set environment variables, so that the app loaded next and child processes use the same database."""
         if self.database_url is not None:
-            Settings(
-                database_url=self.database_url
-            )  # raises here for a malformed URL, and not while the app is loaded
+            # Raises here for a malformed URL, and not while the app is loaded.
+            Settings(database_url=self.database_url)
             os.environ["KAIROS_DATABASE_URL"] = self.database_url
         if self.data is not None:
             os.environ["KAIROS_DATA"] = str(self.data.resolve())

@@ -66,9 +66,8 @@ class Machine:
     takes_context: bool = True
     search: tuple[str, ...] = ()  # arguments that jobs are found by
     keep_states: bool = False  # store the state after each step in the history
-    types: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # of the arguments that a function takes, by their names
+    # The types of the arguments that a function takes, by their names.
+    types: Mapping[str, Any] = field(default_factory=dict)
     exact: bool = False  # a validated state has exactly the types that are declared
     result: TypeAdapter[Any] | None = None  # of what it returns, if that is annotated
 

@@ -72,9 +72,8 @@ class Claim:
         self.key = key
         self.timed_out = tuple(awaits) if awaits else ()
         self.reply_to = reply_to
-        self.signalled = (
-            signalled is True
-        )  # whether it ever had a signal: then its inbox is loaded before the step
+        # Whether it ever had a signal: then its inbox is loaded before the step.
+        self.signalled = signalled is True
         self.inbox: tuple[Signal, ...] = ()
         self.inbox_is_whole = True  # False if the inbox holds more than a step is shown
         self.steps_ahead = 0

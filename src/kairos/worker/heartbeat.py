@@ -65,9 +65,8 @@ class Heartbeat(Loop):
     async def tick(self) -> float:
         first = self._skew is None
         await self._save_row()
-        return (
-            0.0 if first else _INTERVAL
-        )  # the first heartbeat measures the clock skew; a second one saves it at once
+        # The first heartbeat measures the clock skew; a second one saves it at once.
+        return 0.0 if first else _INTERVAL
 
     async def _save_row(self) -> None:
         condition = self._condition()

@@ -56,9 +56,8 @@ class LogWriter(Loop):
         self._asleep = True
         self._under_way: frozenset[int] = frozenset()
         self._one_job_at_a_time = False
-        self._unreported: Counter[int] = (
-            Counter()
-        )  # dropped lines by job, not yet reported in the program's log
+        # Dropped lines by job, not yet reported in the program's log.
+        self._unreported: Counter[int] = Counter()
         self._reported_at = -_REPORT_INTERVAL
         self.written = 0
         self.refused = 0

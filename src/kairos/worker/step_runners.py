@@ -39,9 +39,8 @@ class StepRunners:
         self._processes = ProcessPool()
         self._clusters = clusters
         self._monitor = EventLoopMonitor()
-        self._traced = (
-            telemetry.tracer() is not None
-        )  # threads then need a copy of the context, which holds the current span
+        # Threads then need a copy of the context, which holds the current span.
+        self._traced = telemetry.tracer() is not None
 
     async def close(self) -> None:
         """End the processes and abandon the threads, which cannot be ended."""

@@ -117,9 +117,8 @@ class ClusterPool:
         connection = await self.connect(machine, step)
         token, answer = connection.submit(pickle.dumps(request), ctx)
         try:
-            await asyncio.wait(
-                [answer]
-            )  # unlike `await answer`, this does not cancel the answer with the lane
+            # Unlike `await answer`, this does not cancel the answer with the lane.
+            await asyncio.wait([answer])
         except asyncio.CancelledError:
             if not ctx.cancel_requested or self._kind not in _ASKED_TO_STOP:
                 connection.drop(token)
