@@ -11,7 +11,7 @@ SOURCE = Path(kairos.__file__).parent
 # Between a worker and the processes that it started itself, over their own pipes.
 OWN_PIPES = {"worker/pickle_pipe.py", "worker/step_process.py", "worker/process_pool.py"}
 # Between a worker and its client process of a cluster, and over the cluster's own transport, which pickles everything.
-OWN_PIPES |= {f"worker/clusters/{name}.py" for name in ("pool", "bridge", "task")}
+OWN_PIPES |= {f"worker/clusters/{name}.py" for name in ("pool", "connection", "bridge", "task")}
 LOADERS = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "yaml", "jsonpickle"}
 RUNNERS = {"eval", "exec", "compile", "__import__"}
 
