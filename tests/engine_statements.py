@@ -158,7 +158,7 @@ class Hand:
     def add(self, claim: Claim) -> None:
         self.claims.append(claim)
 
-    def give_back(self, after: float) -> bool:
+    def release_late(self, after: float) -> bool:
         return False
 
     def settle(self, settlement: Settlement) -> None:

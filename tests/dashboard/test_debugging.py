@@ -278,8 +278,8 @@ def test_actions_queues_and_schedules_have_the_same_plots(look: Look, site: Site
     page = look(path)
     for label in ("Jobs that ended", "Jobs that failed or expired", "Waiting times", "Run times"):
         expect(page.get_by_role("img", name=re.compile(f"^{label}, over time"))).to_be_visible()
-    outcomes = page.get_by_role("list", name="The last outcomes")
-    outcomes.get_by_role("link", name=re.compile(r"^Job \d+: success")).last.click()
+    ended = page.get_by_role("list", name="The last jobs that ended")
+    ended.get_by_role("link", name=re.compile(r"^Job \d+: success")).last.click()
     expect(page.locator("h1 [data-state=success]")).to_be_visible()
 
 

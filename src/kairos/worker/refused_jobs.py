@@ -27,7 +27,7 @@ class LeftAlone(Generic[T]):
     def add(self, refused: T) -> None:
         self._until[refused] = time.monotonic() + _LEFT_ALONE
 
-    def now(self) -> list[T]:
+    def current(self) -> list[T]:
         now = time.monotonic()
         self._until = {each: until for each, until in self._until.items() if now < until}
         return list(self._until)
@@ -54,7 +54,7 @@ class RefusedJobs:
     async def run(self) -> Sequence[Row]:
         """Return the rows of the sweep."""
         try:
-            return await self._sweep(None, self.left_alone.now())
+            return await self._sweep(None, self.left_alone.current())
         except PASSING:
             raise
         except REFUSED:
@@ -62,7 +62,7 @@ class RefusedJobs:
 
     async def _run_singly(self) -> list[Row]:
         rows: list[Row] = []
-        for due in await self._find(self.left_alone.now()):
+        for due in await self._find(self.left_alone.current()):
             try:
                 rows += await self._sweep(due["id"], [])
             except PASSING:

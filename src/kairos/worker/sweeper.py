@@ -218,7 +218,7 @@ class Sweeper(Loop):
 
     async def _free_locked(self) -> None:
         """End the sessions of frozen workers that keep the rows of expired leases locked."""
-        rows = await self._find_due("expired_leases", self._reaps.left_alone.now())
+        rows = await self._find_due("expired_leases", self._reaps.left_alone.current())
         now = time.monotonic()
         self._locked = {
             key: self._locked.get(key, now) for key in ((row["id"], row["lease"]) for row in rows)
@@ -265,7 +265,7 @@ class Sweeper(Loop):
             rows = await self._store.run(Query("find_stuck_keys", ("", most)))
         self._after_key = rows[-1]["key"] if rows else ""
         stuck = {row["key"] for row in rows if row["stuck"]}.union(self._locked_keys)
-        if keys := sorted(stuck.difference(self._refused_keys.now())):
+        if keys := sorted(stuck.difference(self._refused_keys.current())):
             self._locked_keys, refused = await open_free_keys(self._store, keys)
             for key in refused:
                 self._refused_keys.add(key)

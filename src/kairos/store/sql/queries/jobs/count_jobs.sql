@@ -39,9 +39,12 @@ kinds as materialized (
     select count(*) as jobs from (
       (select each.id from kinds k
        cross join lateral (
+         -- Rows are compared, and not their columns, so that gen_durable_pkey cannot serve the order: where nearly all jobs
+         -- have one status, the planner would read all of them for each other status.
          select g.id from kairos.gen_durable g
-         where g.queue = k.queue and g.fsm = k.fsm and g.status = s.status and g.status <> 'executing'
-           and g.id >= (select first from range) and g.id < (select below from range)
+         where (g.queue, g.fsm, g.status, g.id) >= (k.queue, k.fsm, s.status, (select first from range))
+           and (g.queue, g.fsm, g.status, g.id) < (k.queue, k.fsm, s.status, (select below from range))
+           and g.status <> 'executing'
          order by g.queue, g.fsm, g.status, g.id limit $1::int + 1
        ) each
        limit $1::int + 1)
