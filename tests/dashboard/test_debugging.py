@@ -85,6 +85,15 @@ def test_children_are_lanes_that_open(look: Look, site: Site, waiting: int) -> N
     expect(lanes).to_contain_text("run")
 
 
+def test_a_child_leads_to_its_parent(look: Look, site: Site, waiting: int) -> None:
+    child = site.job(site.enqueue("greet", {"name": "child"}))
+    page = look("/queues/")
+    answers(page, f"**/api/jobs/{child['id']}", {"job": {**child, "parent": waiting}})
+    page.goto(f"/job/?id={child['id']}")
+    page.get_by_role("definition").get_by_role("link", name=str(waiting), exact=True).click()
+    expect(page.get_by_test_id("job-id")).to_have_text(str(waiting))
+
+
 def test_the_log_is_searched_and_narrowed_by_level(look: Look, flaky: int, tmp_path: Path) -> None:
     page = look(f"/job/?id={flaky}")
     log = page.get_by_role("log")
@@ -297,7 +306,7 @@ def test_the_palette_goes_to_pages_jobs_and_actions(look: Look, site: Site) -> N
     expect(page.get_by_test_id("job-id")).to_have_text(str(job))
 
 
-def test_a_filter_is_saved_as_a_view(look: Look, site: Site) -> None:
+def test_a_filter_is_saved_as_a_view_and_removed_again(look: Look, site: Site) -> None:
     site.enqueue("greet", {"name": "view"}, tags=["viewed"])
     page = look("/jobs/?tag=viewed")
     page.get_by_role("button", name="Views").click()
@@ -308,6 +317,11 @@ def test_a_filter_is_saved_as_a_view(look: Look, site: Site) -> None:
     page.get_by_role("button", name="Views").click()
     page.get_by_role("menuitem", name="My customers").click()
     expect(page).to_have_url("/jobs/?tag=viewed")
+    page.get_by_role("button", name="Views").click()
+    page.get_by_role("menuitem", name="Remove “My customers”").click()
+    page.get_by_role("button", name="Views").click()
+    expect(page.get_by_role("menuitem", name="Save this filter")).to_be_visible()
+    expect(page.get_by_role("menuitem", name="My customers")).to_have_count(0)
 
 
 def test_times_are_shown_in_utc_where_that_is_chosen(look: Look, flaky: int) -> None:

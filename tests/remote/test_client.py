@@ -75,9 +75,10 @@ async def test_options_travel_with_the_call(kairos: Told) -> None:
     assert job.expires_at == later + timedelta(minutes=10)
     again = await kairos.ask(lambda kairos: kairos.options(retry_of=job.id).enqueue("double", number=2))
     assert again.retry_of == job.id
+    asked_at = datetime.now(UTC)
     delayed = await kairos.ask(lambda kairos: kairos.options(delay="90s").enqueue("double", number=1))
-    # Words know whole seconds, so a delay is rounded up to one.
-    assert timedelta(seconds=90) <= delayed.run_at - delayed.inserted_at < timedelta(seconds=92)
+    # Words know whole seconds, so a delay is rounded up to one. It counts from before the job is inserted.
+    assert asked_at + timedelta(seconds=90) <= delayed.run_at < delayed.inserted_at + timedelta(seconds=92)
 
 
 async def test_many_are_accepted_at_once_and_those_that_were_there_are_told(kairos: Told) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from kairos.shapes.job_filters import FILTERS
 from kairos.store.connection_settings import PLAN_SETTINGS
 
 SEED = (Path(__file__).parent / "seed.sql").read_text()
+READS = "explain (analyze, buffers, costs off, timing off, summary off)"
 NAMED = {
     name: re.findall(r"\b(?:gen_durable|signals|history)_\w+", header(name).split("Index:")[1])
     for name in SQL
@@ -84,7 +86,21 @@ def seeded(kairos_admin: Any, kairos_server: str, kairos_template: str) -> Itera
             for table in ("gen_durable", "signals", "history"):
                 connection.execute(f"alter table kairos.{table} set (autovacuum_enabled = off)".encode())
             connection.execute(SEED)
+            _mark_dead_entries(connection)
         yield url
+
+
+def _mark_dead_entries(connection: psycopg.Connection[Any]) -> None:
+    """Read the index that has an entry for each version of the settled jobs, until those of dead rows are marked.
+
+    Postgres marks none while another session, such as an autovacuum of the catalogue, holds an older snapshot.
+    """
+    first = "select queue from kairos.gen_durable where status <> 'executing' order by queue, fsm, status, id limit 1"
+    deadline = time.monotonic() + 60
+    connection.execute("set enable_seqscan = off; set enable_sort = off")
+    while buffers(plan := "\n".join(row[0] for row in connection.execute(f"{READS} {first}".encode()))) > 500:
+        assert time.monotonic() < deadline, plan
+        time.sleep(0.1)
 
 
 @pytest.fixture(scope="module", params=[PLAN_SETTINGS, {}], ids=["our session", "any session"])
@@ -260,8 +276,7 @@ def test_a_list_that_an_index_answers_reads_no_more_than_a_page_of_each_kind(
 ) -> None:
     given = {**filters, "walk": 51, "limit": 51}
     changes = {place: given.get(name, True if name == "whole" else None) for name, place in PLACES.items()}
-    explain = "explain (analyze, buffers, costs off, timing off, summary off)"
-    for plan in plans(planner, "list_jobs", changes, explain):
+    for plan in plans(planner, "list_jobs", changes, READS):
         # Three queues with an action or two each, six statuses: a page of each, looked up, checked and shown.
         assert rows_read(plan) < 1000, plan
         assert buffers(plan) < 3000, plan
