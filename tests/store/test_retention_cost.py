@@ -35,9 +35,12 @@ insert into kairos.logs (job_id, cursor, lease, said, at, level, line, step, att
 select id, 1, 1, 1, now(), 'info', 'line', 's', 0 from kairos.gen_durable;
 insert into kairos.signals (target_id, name, inserted_at) select id, 'paid', now() from kairos.gen_durable;
 """
-LEFT = " union all ".join(
-    f"select '{table}', count(*) from kairos.{table}"
-    for table in ("gen_durable", "history", "logs", "signals")
+LEFT = (
+    " union all ".join(
+        f"select '{table}', count(*) from kairos.{table}"
+        for table in ("gen_durable", "history", "logs", "signals")
+    )
+    + " order by 1"
 )
 NOTHING = [("gen_durable", 0), ("history", 0), ("logs", 0), ("signals", 0)]
 SIGNAL = "insert into kairos.signals (target_id, name, inserted_at) values ({}, 'paid', now())"
